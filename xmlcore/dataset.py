@@ -1,0 +1,236 @@
+"""The one structure that everything takes: features and labels of training and test instances, with their names.
+
+`Dataset` is immutable and knows its fingerprint. Features are one block or several side by side; each block is sparse
+(CSR) or dense and all have the same rows. Labels are a sparse matrix of zeros and ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+Block = sparse.csr_array | np.ndarray
+Features = Block | tuple[Block, ...]
+
+
+class DataError(ValueError):
+    """Input that cannot be used: the message says what is wrong, where, and what was expected."""
+
+
+def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ...]:
+    """The feature blocks of X, each a CSR array or a two-dimensional array of floats, all with the same rows.
+
+    Nothing is copied where a block is float32 or float64 CSR or C-contiguous already. Raises DataError, naming the
+    argument, where blocks are missing, differ in rows, or hold NaN or infinity.
+    """
+    parts = X if isinstance(X, (list, tuple)) else (X,)
+    if not parts:
+        raise DataError(f"{name} has no feature block; expected one or more")
+    blocks = tuple(_as_block(part, name) for part in parts)
+    rows = {block.shape[0] for block in blocks}
+    if len(rows) > 1:
+        raise DataError(f"the blocks of {name} differ in rows: {[block.shape for block in blocks]}")
+    return blocks
+
+
+def _as_block(part: object, name: str) -> Block:
+    if sparse.issparse(part):
+        block = part if isinstance(part, sparse.csr_array) else sparse.csr_array(part)
+        if block.dtype not in (np.float32, np.float64):
+            block = block.astype(np.float32)
+        values = block.data
+    else:
+        block = np.asarray(part)
+        if block.ndim != 2:
+            raise DataError(f"{name} must have two dimensions, rows and features; it has shape {block.shape}")
+        if block.dtype not in (np.float32, np.float64):
+            try:
+                block = block.astype(np.float32)
+            except (TypeError, ValueError) as error:
+                raise DataError(f"{name} must hold numbers; it holds {block.dtype}") from error
+        values = block
+    # A sum is finite only where all of its terms are, and needs no mask as large as the block; a sum that overflows
+    # sends us to the exact check.
+    if values.size and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
+        row = (
+            int(np.searchsorted(block.indptr, at, side="right") - 1) if sparse.issparse(block) else at // block.shape[1]
+        )
+        raise DataError(f"{name} holds {values.ravel()[at]} in row {row}; expected finite numbers")
+    return block
+
+
+def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
+    """Y as a float32 CSR array of zeros and ones, sorted indices, without stored zeros or duplicates.
+
+    Raises DataError, naming the argument and the value seen, where another value occurs.
+    """
+    if not sparse.issparse(Y) and np.ndim(Y) != 2:
+        raise DataError(f"{name} must have two dimensions, instances and labels; it has {np.ndim(Y)}")
+    labels = Y if isinstance(Y, sparse.csr_array) else sparse.csr_array(Y)
+    other = labels.data[(labels.data != 1) & (labels.data != 0)]
+    if other.size:
+        raise DataError(f"{name} must hold only 0 and 1; it holds {other[0]}")
+    clean = labels.has_canonical_format and labels.dtype == np.float32 and labels.data.all()
+    if not clean:
+        labels = labels.astype(np.float32)  # a copy: the caller's matrix is left as it is
+        labels.sum_duplicates()
+        labels.eliminate_zeros()
+        if labels.data.size and labels.data.max() > 1:
+            raise DataError(f"{name} names a label twice in one row; expected each at most once")
+    return labels
+
+
+def n_rows(X: Features) -> int:
+    """The number of instances in X."""
+    return (X[0] if isinstance(X, (list, tuple)) else X).shape[0]
+
+
+def n_columns(X: Features) -> int:
+    """The number of features in X, over all of its blocks."""
+    return sum(block.shape[1] for block in X) if isinstance(X, (list, tuple)) else X.shape[1]
+
+
+def take_rows(X: Features, rows: slice | np.ndarray) -> Features:
+    """The given rows of X, in the same form (one block or a tuple of blocks)."""
+    return tuple(block[rows] for block in X) if isinstance(X, (list, tuple)) else X[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A multi-label data set with its split into training and test instances.
+
+    Attributes:
+        name: as shown to people and used in links.
+        X_train, X_test: features, D×N and n×N; one block or a tuple of blocks.
+        Y_train, Y_test: labels in {0,1}, D×L and n×L, CSR.
+        feature_names: N names over all blocks, or None.
+        label_names: L names, or None.
+        train_names, test_names: a name for each instance, or None.
+        train_texts, test_texts: the raw text of each instance, or None.
+        train_groups: an integer for each training instance; equal numbers mark a family (packages of one source) that
+            leave-out estimates must leave out together. None where instances are independent.
+        train_filter, test_filter: pairs (instance, label), as CSR of ones, that are masked before ranking, or None.
+        feature_kind: "counts" for raw term counts, "values" for everything else.
+        A, B: the propensity parameters with which this data set's PSP is measured.
+        notes: what the reader wants people to know (labels with values read as 1, a split that was made, ...).
+        source: where the data comes from, in a sentence.
+    """
+
+    name: str
+    X_train: Features
+    Y_train: sparse.csr_array
+    X_test: Features
+    Y_test: sparse.csr_array
+    feature_names: np.ndarray | None = None
+    label_names: np.ndarray | None = None
+    train_names: np.ndarray | None = None
+    test_names: np.ndarray | None = None
+    train_texts: Sequence[str] | None = None
+    test_texts: Sequence[str] | None = None
+    train_groups: np.ndarray | None = None
+    train_filter: sparse.csr_array | None = None
+    test_filter: sparse.csr_array | None = None
+    feature_kind: str = "values"
+    A: float = 0.55
+    B: float = 1.5
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for side in ("train", "test"):
+            blocks = as_blocks(getattr(self, f"X_{side}"), f"X_{side}")
+            single = not isinstance(getattr(self, f"X_{side}"), (list, tuple))
+            object.__setattr__(self, f"X_{side}", blocks[0] if single else blocks)
+            object.__setattr__(self, f"Y_{side}", as_labels(getattr(self, f"Y_{side}"), f"Y_{side}"))
+            self._check_side(side)
+        self._check_columns()
+
+    def _check_side(self, side: str) -> None:
+        rows = n_rows(getattr(self, f"X_{side}"))
+        Y = getattr(self, f"Y_{side}")
+        if Y.shape[0] != rows:
+            raise DataError(f"X_{side} has {rows} rows and Y_{side} {Y.shape[0]}; expected the same number")
+        for kind in ("names", "texts", "groups"):
+            values = getattr(self, f"{side}_{kind}", None)
+            if values is not None and len(values) != rows:
+                raise DataError(f"{side}_{kind} has {len(values)} entries; expected one for each of {rows} instances")
+        pairs = getattr(self, f"{side}_filter")
+        if pairs is not None and pairs.shape != Y.shape:
+            raise DataError(f"{side}_filter has shape {pairs.shape}; expected that of Y_{side}, {Y.shape}")
+
+    def _check_columns(self) -> None:
+        train = [block.shape[1] for block in as_blocks(self.X_train)]
+        test = [block.shape[1] for block in as_blocks(self.X_test)]
+        if train != test:
+            raise DataError(f"X_train has {train} features a block and X_test {test}; expected the same")
+        if self.Y_train.shape[1] != self.Y_test.shape[1]:
+            raise DataError(f"Y_train has {self.Y_train.shape[1]} labels and Y_test {self.Y_test.shape[1]}")
+        for what, count in (("feature", sum(train)), ("label", self.Y_train.shape[1])):
+            names = getattr(self, f"{what}_names")
+            if names is not None and len(names) != count:
+                raise DataError(f"{what}_names has {len(names)} entries; expected one for each of {count} {what}s")
+
+    @property
+    def n_train(self) -> int:
+        """D, the number of training instances."""
+        return self.Y_train.shape[0]
+
+    @property
+    def n_test(self) -> int:
+        """The number of test instances."""
+        return self.Y_test.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """N, the number of features over all blocks."""
+        return n_columns(self.X_train)
+
+    @property
+    def n_labels(self) -> int:
+        """L, the number of labels."""
+        return self.Y_train.shape[1]
+
+    @cached_property
+    def label_counts(self) -> np.ndarray:
+        """N_l, the number of training instances of each label, shape (L,), int64."""
+        return np.bincount(self.Y_train.indices, minlength=self.n_labels).astype(np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of everything that a result can depend on: equal data gives the equal text, on any machine."""
+        digest = hashlib.blake2b(digest_size=16)
+        for field in fields(self):
+            if field.name not in ("notes", "source"):
+                digest.update(field.name.encode())
+                _update(digest, getattr(self, field.name))
+        return digest.hexdigest()
+
+    def label_name(self, label: int) -> str:
+        """The label's name, or its number where the data set has no names."""
+        return str(self.label_names[label]) if self.label_names is not None else f"label {label}"
+
+    def feature_name(self, feature: int) -> str:
+        """The feature's name, or its number where the data set has no names."""
+        return str(self.feature_names[feature]) if self.feature_names is not None else f"feature {feature}"
+
+
+def _update(digest: hashlib.blake2b, value: object) -> None:
+    if value is None or isinstance(value, (str, float, int)):
+        digest.update(repr(value).encode())
+    elif sparse.issparse(value):
+        digest.update(repr(value.shape).encode())
+        for part in (value.indptr.astype(np.int64), value.indices.astype(np.int64), value.data):
+            _update(digest, part)
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+    else:
+        digest.update(str(len(value)).encode())
+        for part in value:
+            _update(digest, part)
