@@ -56,7 +56,9 @@ def _as_block(part: object, name: str) -> Block:
         values = block
     # A sum is finite only where all of its terms are, and needs no mask as large as the block; a sum that overflows
     # sends us to the exact check.
-    if values.size and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspect = values.size > 0 and not np.isfinite(values.sum())
+    if suspect and not np.isfinite(values).all():
         at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
         row = (
             int(np.searchsorted(block.indptr, at, side="right") - 1) if sparse.issparse(block) else at // block.shape[1]
@@ -229,7 +231,7 @@ def _update(digest: hashlib.blake2b, value: object) -> None:
             _update(digest, part)
     elif isinstance(value, np.ndarray) and value.dtype != object:
         digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
     else:
         digest.update(str(len(value)).encode())
         for part in value:
