@@ -1,0 +1,245 @@
+"""The K best labels of each row of a block of scores, for plain and for weighted scores in one pass.
+
+A row is read once. Its labels are cut into chunks of 64; the maximum of each is a vectorised reduction, for s and for
+s·θ. The K best labels lie in the chunks whose maxima reach the K-th largest maximum: a chunk below that bound is beaten
+by K labels. So all but about K chunks are never looked at again, whatever the order of the scores.
+
+Rows are shared among plain threads that hold no interpreter lock, because numba's own parallel loops abort the process
+when two threads (two visitors) enter them at once under its default threading layer.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import config, njit
+from scipy import sparse
+
+from xmlcore.dataset import DataError
+
+_CHUNK = 64
+_MIN_WORK_PER_THREAD = 500_000  # scores; below it a second thread costs more than it saves
+
+
+def top_k(scores: np.ndarray, k: int, exclude: sparse.csr_array | None = None) -> np.ndarray:
+    """The labels of the k highest scores of each row, best first, shape (rows, min(k, L)), int32.
+
+    scores: (rows, L), float32 or float64 (other numbers are read as float64). Ties go to the lower label index.
+    exclude: pairs (row, label) that must not be ranked, as a sparse matrix of the scores' shape, or None. A row with
+    fewer than k labels left ends in -1, which stands for no label.
+
+    Raises DataError for NaN or infinity in scores, k < 1 and shapes that do not fit.
+    """
+    scores = _as_scores(scores)
+    top = np.full((scores.shape[0], _cut(k, scores.shape[1])), -1, dtype=np.int32)
+    _rank(scores, np.empty(0), exclude, top, top[:, :0])
+    return top
+
+
+def top_k_weighted(
+    scores: np.ndarray, inverse_propensity: np.ndarray, k: int, exclude: sparse.csr_array | None = None
+) -> np.ndarray:
+    """`top_k` of scores·θ, without making the product; arguments as in `top_k_both`."""
+    scores = _as_scores(scores)
+    theta = _as_weights(inverse_propensity, scores.shape[1])
+    top = np.full((scores.shape[0], _cut(k, scores.shape[1])), -1, dtype=np.int32)
+    _rank(scores, theta, exclude, top[:, :0], top)
+    return top
+
+
+def top_k_both(
+    scores: np.ndarray, inverse_propensity: np.ndarray, k: int, exclude: sparse.csr_array | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """`top_k` of scores and of scores·θ in one pass: two arrays of shape (rows, min(k, L)), int32.
+
+    inverse_propensity: θ, shape (L,), finite and above 0. The products are float64, also those of float32 scores, just
+    as numpy forms them from a float64 θ: the second result equals `top_k(scores * inverse_propensity, k)`.
+
+    Raises DataError as `top_k` does, and for a θ that is not finite and above 0.
+    """
+    scores = _as_scores(scores)
+    theta = _as_weights(inverse_propensity, scores.shape[1])
+    top = np.full((scores.shape[0], _cut(k, scores.shape[1])), -1, dtype=np.int32)
+    top_ps = top.copy()
+    _rank(scores, theta, exclude, top, top_ps)
+    return top, top_ps
+
+
+def warm_up() -> None:
+    """Compile the loops, or load them from numba's cache, so that the first answer does not wait for it."""
+    for dtype in (np.float32, np.float64):
+        top_k_both(np.zeros((1, 1), dtype=dtype), np.ones(1), 1)
+
+
+def _as_scores(scores: np.ndarray) -> np.ndarray:
+    scores = np.asarray(scores)
+    if scores.ndim != 2:
+        raise DataError(f"scores has shape {scores.shape}; expected two dimensions, rows and labels")
+    if scores.shape[1] == 0:
+        raise DataError(f"scores has shape {scores.shape}; expected at least one label")
+    if scores.dtype not in (np.float32, np.float64):
+        if not (np.issubdtype(scores.dtype, np.number) or scores.dtype == bool) or np.iscomplexobj(scores):
+            raise DataError(f"scores holds {scores.dtype}; expected real numbers")
+        scores = scores.astype(np.float64)
+    # A read-only view always: numba would compile again for the other kind.
+    scores = np.ascontiguousarray(scores).view()
+    scores.flags.writeable = False
+    return scores
+
+
+def _as_weights(inverse_propensity: np.ndarray, n_labels: int) -> np.ndarray:
+    theta = np.array(inverse_propensity, dtype=np.float64)
+    if theta.shape != (n_labels,):
+        raise DataError(
+            f"inverse_propensity has shape {theta.shape}; expected one weight for each of {n_labels} labels"
+        )
+    bad = ~(np.isfinite(theta) & (theta > 0))
+    if bad.any():
+        raise DataError(
+            f"inverse_propensity holds {theta[bad][0]} for label {np.argmax(bad)}; expected weights above 0"
+        )
+    return theta
+
+
+def _cut(k: int, n_labels: int) -> int:
+    if k < 1 or k != int(k):
+        raise DataError(f"k is {k}; expected a whole number of at least 1")
+    return min(int(k), n_labels)
+
+
+def _rank(
+    scores: np.ndarray, theta: np.ndarray, exclude: sparse.csr_array | None, top: np.ndarray, top_ps: np.ndarray
+) -> None:
+    """Fill top with the best labels by score, top_ps with the best by score·θ; one without columns is left out."""
+    rows = scores.shape[0]
+    if exclude is None:
+        pointers, masked = np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    else:
+        if exclude.shape != scores.shape:
+            raise DataError(f"exclude has shape {exclude.shape}; expected that of scores, {scores.shape}")
+        exclude = sparse.csr_array(exclude)
+        pointers = exclude.indptr.astype(np.int64)
+        masked = exclude.indices.astype(np.int32)
+    threads = max(1, min(config.NUMBA_NUM_THREADS, scores.size // _MIN_WORK_PER_THREAD))
+    # Four pieces a thread: a thread that starts late, or is held up by another process, then delays by a quarter only.
+    edges = np.linspace(0, rows, num=2 if threads == 1 else 4 * threads + 1, dtype=int).tolist()
+
+    def rank_piece(start: int, stop: int) -> int:
+        bad = _rank_rows(
+            scores[start:stop], theta, pointers[start : stop + 1], masked, top[start:stop], top_ps[start:stop]
+        )
+        return start + bad if bad >= 0 else -1
+
+    if threads == 1:
+        found = [rank_piece(0, rows)]  # no pool for what takes less time than starting one
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(rank_piece, edges[:-1], edges[1:]))
+    bad_rows = [row for row in found if row >= 0]
+    if bad_rows:
+        row = bad_rows[0]
+        label = int(np.argmin(np.isfinite(scores[row])))
+        if np.isfinite(scores[row, label]):
+            raise DataError(f"scores times inverse_propensity overflows in row {row}; expected smaller numbers")
+        raise DataError(f"scores holds {scores[row, label]} in row {row}, label {label}; expected finite numbers")
+
+
+_COMPILED = {"nogil": True, "cache": True}
+
+
+@njit(**_COMPILED)
+def _sweep(row, theta, maxima, maxima_ps, nought):
+    """The largest score and the largest product of each lane; False where a score is NaN or infinite."""
+    lanes = maxima.size
+    maxima[:] = -np.inf
+    maxima_ps[:] = -np.inf
+    nought[:] = 0
+    zero = row.dtype.type(0)
+    for start in range(0, row.size, lanes):
+        part = row[start : start + lanes]
+        for j in range(part.size):
+            score = part[j]
+            maxima[j] = score if score > maxima[j] else maxima[j]
+            nought[j] += score * zero  # NaN for ever once a score was NaN or infinite
+        if theta.size > 0:
+            weights = theta[start : start + lanes]
+            for j in range(part.size):
+                product = part[j] * weights[j]
+                maxima_ps[j] = product if product > maxima_ps[j] else maxima_ps[j]
+    finite = True
+    for j in range(lanes):
+        finite &= nought[j] == zero
+    return finite
+
+
+@njit(**_COMPILED)
+def _insert(value, label, values, labels):
+    """Keep the pair among the best: values fall, and equal values go by rising label."""
+    place = values.size
+    while place > 0 and (value > values[place - 1] or (value == values[place - 1] and label < labels[place - 1])):
+        place -= 1
+        if place + 1 < values.size:
+            values[place + 1] = values[place]
+            labels[place + 1] = labels[place]
+    if place < values.size:
+        values[place] = value
+        labels[place] = label
+
+
+@njit(**_COMPILED)
+def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
+    """Fill best with the labels of the highest scores, or products where theta is given, whose mask is not mark.
+
+    wanted: how many lane maxima secure the result: as many as labels, and one more for each masked label.
+    """
+    k, lanes = best.size, maxima.size
+    bound = -np.inf
+    if wanted <= lanes:
+        values[:wanted] = -np.inf
+        for lane in range(lanes):
+            _insert(maxima[lane], lane, values[:wanted], labels[:wanted])
+        bound = values[wanted - 1]
+    values[:k] = -np.inf
+    labels[:k] = -1
+    for lane in range(lanes):
+        # The first label of a lane is its number: with a maximum that only equals the last kept, it must be lower.
+        last = values[k - 1]
+        if maxima[lane] < bound or maxima[lane] < last or (maxima[lane] == last and lane > labels[k - 1]):
+            continue
+        for label in range(lane, row.size, lanes):
+            value = row[label] * theta[label] if theta.size > 0 else np.float64(row[label])
+            if value >= values[k - 1] and mask[label] != mark:
+                _insert(value, label, values[:k], labels[:k])
+    best[:] = labels[:k]
+
+
+@njit(**_COMPILED)
+def _rank_rows(scores, theta, pointers, masked, top, top_ps):
+    """Rank every row; returns the first that holds NaN, infinity or an overflowing product, else -1."""
+    rows, n_labels = scores.shape
+    k = max(top.shape[1], top_ps.shape[1])
+    most_masked = 0
+    for i in range(rows):
+        most_masked = max(most_masked, pointers[i + 1] - pointers[i])
+    values = np.empty(k + most_masked, dtype=np.float64)
+    labels = np.empty(k + most_masked, dtype=np.int32)
+    mask = np.full(n_labels, -1, dtype=np.int32)
+    # A sweep ends with one look at each lane, a selection looks into about k of them: their sum is least at √(k L).
+    lanes = min(n_labels, 16 * int(np.ceil(np.sqrt(k * n_labels) / 16)))
+    maxima = np.empty(lanes, dtype=scores.dtype)
+    maxima_ps = np.empty(lanes, dtype=np.float64)
+    nought = np.empty(lanes, dtype=scores.dtype)
+    for i in range(rows):
+        if not _sweep(scores[i], theta, maxima, maxima_ps, nought):
+            return i
+        for at in range(pointers[i], pointers[i + 1]):
+            mask[masked[at]] = i
+        wanted = k + pointers[i + 1] - pointers[i]
+        if top.shape[1] > 0:
+            _select(scores[i], theta[:0], maxima, wanted, mask, i, values, labels, top[i])
+        if top_ps.shape[1] > 0:
+            if maxima_ps.max() == np.inf:
+                return i
+            _select(scores[i], theta, maxima_ps, wanted, mask, i, values, labels, top_ps[i])
+    return -1
