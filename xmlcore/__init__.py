@@ -1,7 +1,8 @@
 """XML-ridge: ridge regression for extreme multi-label learning, solved, evaluated and explained exactly."""
 
+from xmlcore.catalog import load_dataset
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 from xmlcore.ranking import top_k, top_k_both
 
-__all__ = ["PROPENSITY_PRESETS", "DataError", "Dataset", "inverse_propensity", "top_k", "top_k_both"]
+__all__ = ["PROPENSITY_PRESETS", "DataError", "Dataset", "inverse_propensity", "load_dataset", "top_k", "top_k_both"]

@@ -1,0 +1,62 @@
+"""Text into term counts: what a word is, which words a vocabulary holds, and how often each occurs.
+
+The embedded data sets, text files and a typed document all pass through here, so that they are cut into words alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+# Letters, digits and underscores, with the signs that end names such as c++, gtk+ and c#.
+WORD = r"\w+[+#]*"
+
+# English words that say nothing about a subject, and the leftovers of "e.g.", "don't" and the like. Kept short on
+# purpose: longer lists drop words such as "system" or "fire", which do say something.
+_STOP_WORDS = """
+    a an the and or nor but if then than that this these those there here it its itself he she they them their theirs
+    his her we us our you your yours i me my who whom whose which what when where why how is are was were be been being
+    am do does did doing done has have had having will would shall should can could may might must to of in on at by
+    for from with without within into onto over under between among through during before after above below up down
+    out off about against as so not no yes such also too very more most less least some any all each every both either
+    neither other another same own only just even still yet already again once because while until since though
+    although however therefore thus etc e g ie eg s t d ll re ve m don doesn isn aren won
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+_WORD = re.compile(WORD)
+
+
+def tokenize(text: str) -> list[str]:
+    """The words of a text, lower-case, in order and with repetitions."""
+    return _WORD.findall(text.lower())
+
+
+def count_words(texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray) -> sparse.csr_array:
+    """How often each word of the vocabulary occurs in each text: (texts, words) float32."""
+    counter = CountVectorizer(token_pattern=WORD, vocabulary=[str(word) for word in vocabulary], dtype=np.float32)
+    counts = sparse.csr_array(counter.transform(texts))
+    counts.sort_indices()
+    return counts
+
+
+def choose_vocabulary(texts: Iterable[str], n_words: int) -> np.ndarray:
+    """The n_words words that occur in the most texts, most frequent first, ties in alphabetical order.
+
+    Stop words and words without a letter are left out. Fewer come back where the texts have fewer.
+    """
+    counter = CountVectorizer(token_pattern=WORD, stop_words=list(STOP_WORDS), binary=True, dtype=np.float32)
+    try:
+        counts = sparse.csc_array(counter.fit_transform(texts))
+    except ValueError:  # scikit-learn's way to say that no word is left
+        return np.array([], dtype=str)
+    words = counter.get_feature_names_out().astype(str)
+    frequency = np.diff(counts.indptr)
+    lettered = np.array([any(character.isalpha() for character in word) for word in words])
+    words, frequency = words[lettered], frequency[lettered]
+    # The words come in alphabetical order, by which a stable sort breaks ties.
+    return words[np.argsort(-frequency, kind="stable")[:n_words]]
