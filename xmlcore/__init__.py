@@ -4,5 +4,17 @@ from xmlcore.catalog import load_dataset
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 from xmlcore.ranking import top_k, top_k_both
+from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 
-__all__ = ["PROPENSITY_PRESETS", "DataError", "Dataset", "inverse_propensity", "load_dataset", "top_k", "top_k_both"]
+__all__ = [
+    "PROPENSITY_PRESETS",
+    "DataError",
+    "Dataset",
+    "RidgeFactorization",
+    "inverse_propensity",
+    "lambda_range",
+    "load_dataset",
+    "solve_direct",
+    "top_k",
+    "top_k_both",
+]

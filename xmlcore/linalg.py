@@ -1,0 +1,449 @@
+"""Gram matrices, eigendecompositions, products and Cholesky solves: arrays in, arrays out, no labels.
+
+Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`). Compiled kernels take row pointers in int64 and
+indices in int32, so that each is compiled once for each type of value. They run in numba's parallel loops, whose
+results do not depend on the number of threads: every output row belongs to one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit, prange
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from xmlcore.dataset import Block, DataError
+
+FLOAT64_LIMIT = 5_000
+"""Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
+
+LARGEST_SIZE = 32_766
+"""LAPACK's divide-and-conquer driver wants 1 + 6r + 2r² numbers of workspace, counted in 32 bits."""
+
+FLOAT32_CUT = 3e-7
+"""In float32, eigenvalues up to this share of the largest that was decomposed are rounding noise around zero."""
+
+# A column (of the matrix whose rows are multiplied) that fills more than this share of the rows is summed by BLAS as
+# if it were dense. A scattered sum handles about one pair of entries in the time in which BLAS handles forty, and a
+# share p of filled rows leaves p² of the pairs: they cross near 1/√40.
+_DENSE_SHARE = 0.15
+_CHUNK = 2_048
+_TILE = 16
+
+
+# --- kernels -------------------------------------------------------------------------------------------------------
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _add_row_products(indptr, indices, data, t_indptr, t_indices, t_data, lower, out):
+    """out[i, j] += <row i of A, row j of B>, A in CSR and B given by columns; only j ≤ i where `lower`."""
+    n = out.shape[0]
+    for turn in prange(n):
+        # Row i of a lower half costs about i: taking turns from both ends gives every thread the same work.
+        step = np.int64(turn)
+        i = step // 2 if step % 2 == 0 else n - 1 - step // 2
+        last = i if lower else out.shape[1]
+        row = out[i]
+        for at in range(indptr[i], indptr[i + 1]):
+            value = data[at]
+            column = indices[at]
+            for other in range(t_indptr[column], t_indptr[column + 1]):
+                j = t_indices[other]
+                if j > last:
+                    break
+                row[j] += value * t_data[other]
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _sparse_times_dense(indptr, indices, data, B, out):
+    """out = A B with A in CSR and B dense by rows, each row summed in float64."""
+    for i in prange(out.shape[0]):
+        total = np.zeros(B.shape[1])
+        for at in range(indptr[i], indptr[i + 1]):
+            value = data[at]
+            row = B[indices[at]]
+            for j in range(row.size):
+                total[j] += value * row[j]
+        for j in range(total.size):
+            out[i, j] = total[j]
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _dense_times_columns(A, indptr, indices, data, out):
+    """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
+    rows, inner = A.shape
+    for tile in prange((rows + _TILE - 1) // _TILE):
+        first = np.int64(tile) * _TILE
+        width = min(_TILE, rows - first)
+        turned = np.zeros((inner, _TILE), np.float32)
+        for k in range(width):
+            for d in range(inner):
+                turned[d, k] = A[first + k, d]
+        for column in range(out.shape[1]):
+            total = np.zeros(_TILE)
+            for at in range(indptr[column], indptr[column + 1]):
+                value = data[at]
+                source = turned[indices[at]]
+                for k in range(_TILE):
+                    total[k] += value * source[k]
+            for k in range(width):
+                out[first + k, column] = total[k]
+
+
+@njit(parallel=True, cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _matrix_times_vector(K, x, out):
+    """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
+    for i in prange(K.shape[0]):
+        total = 0.0
+        row = K[i]
+        for j in range(row.size):
+            total += np.float64(row[j]) * x[j]
+        out[i] = total
+
+
+def warm_up() -> None:
+    """Compile every kernel, or load it from numba's cache on disk, on tiny matrices."""
+    block = sparse.csr_array(np.eye(8, dtype=np.float32))  # eight rows: no column counts as frequent
+    for dtype in (np.float32, np.float64):
+        gram((block,), of_rows=True, dtype=dtype)
+        multiply((block,), np.eye(8, dtype=dtype), dtype)
+    times_sparse(np.eye(8, dtype=np.float32), block)
+    _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2))
+
+
+# --- products ------------------------------------------------------------------------------------------------------
+
+
+def _parts(
+    A: sparse.csr_array | sparse.csc_array, dtype: type = np.float64
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pointers, indices and values of A in the types that the kernels are compiled for."""
+    return (
+        A.indptr.astype(np.int64, copy=False),
+        A.indices.astype(np.int32, copy=False),
+        A.data.astype(dtype, copy=False),
+    )
+
+
+def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
+    """Slices that cover 0…n−1 in order, each of at most `size`."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, max(size, 1)))
+
+
+def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """X B, rows×k, for X of N columns in blocks and B of shape (N, k); summed in float64, returned as `dtype`."""
+    out: np.ndarray | None = None
+    start = 0
+    for block in X:
+        part = B[start : start + block.shape[1]]
+        start += block.shape[1]
+        product = np.empty((block.shape[0], B.shape[1]), dtype if len(X) == 1 else np.float64)
+        if sparse.issparse(block):
+            _sparse_times_dense(*_parts(block), np.ascontiguousarray(part), product)
+        else:
+            _dense_product(block, part, product)
+        out = product if out is None else out.__iadd__(product)
+    return out.astype(dtype, copy=False)
+
+
+def _dense_product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
+    """out = A B in float64, converted piece by piece."""
+    for columns in chunks(B.shape[1]):
+        wide = B[:, columns].astype(np.float64, copy=False)
+        for rows in chunks(A.shape[0]):
+            out[rows, columns] = A[rows].astype(np.float64, copy=False) @ wide
+
+
+def product(A: np.ndarray, B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """A B for dense matrices of any float types, in float64 without a whole float64 copy of either."""
+    out = np.empty((A.shape[0], B.shape[1]), dtype)
+    _dense_product(A, B, out)
+    return out
+
+
+def product_with_leading(A: np.ndarray, V: np.ndarray, leading: int) -> np.ndarray:
+    """A V in float32 for A in float64 (rows×r) and V in float32 (r×r'), as accurate as if A had no large components.
+
+    What A has in the last `leading` columns of V, which are orthogonal to the others, is taken out in float64 first:
+    (A − C V_leadᵀ) V_rest with C = A V_lead equals A V_rest, and rounds relative to what is left.
+    """
+    if not leading:
+        return A.astype(np.float32) @ V
+    lead = V[:, -leading:].astype(np.float64)
+    components = A @ lead
+    out = (A - components @ lead.T).astype(np.float32) @ V
+    out[:, -leading:] = components
+    return out
+
+
+def multiply_transposed(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """Xᵀ B, shape (N, k), for X in blocks of D rows and B of shape (D, k); summed in float64, returned as `dtype`."""
+    out = np.empty((sum(block.shape[1] for block in X), B.shape[1]), dtype)
+    start = 0
+    for block in X:
+        part = out[start : start + block.shape[1]]
+        start += block.shape[1]
+        if sparse.issparse(block):
+            _sparse_times_dense(*_parts(block.T.tocsr()), np.ascontiguousarray(B), part)
+        else:
+            total = np.zeros(part.shape)
+            for rows in chunks(block.shape[0]):
+                total += block[rows].T.astype(np.float64) @ B[rows].astype(np.float64, copy=False)
+            part[:] = total
+    return out
+
+
+def transposed_times_sparse(X: tuple[Block, ...], S: sparse.csr_array, dtype: type = np.float64) -> np.ndarray:
+    """Xᵀ S as a dense (N, k) array for X in blocks of D rows and a sparse S of shape (D, k), summed in float64."""
+    parts = []
+    for block in X:
+        if sparse.issparse(block):
+            parts.append((block.T.astype(np.float64) @ S).toarray().astype(dtype, copy=False))
+        else:
+            turned = np.empty((S.shape[1], block.shape[1]), dtype)
+            _sparse_times_dense(*_parts(S.T.tocsr()), np.ascontiguousarray(block), turned)
+            parts.append(turned.T)
+    return parts[0] if len(parts) == 1 else np.vstack(parts)
+
+
+def times_sparse(A: np.ndarray, S: sparse.csr_array | sparse.csc_array) -> np.ndarray:
+    """A S, rows×k float32, for a dense A of shape (rows, D) and a sparse S of shape (D, k), best given in CSC."""
+    columns = _parts(S.tocsc(), np.float32)
+    out = np.empty((A.shape[0], S.shape[1]), np.float32)
+    for rows in chunks(A.shape[0]):
+        _dense_times_columns(np.ascontiguousarray(A[rows], dtype=np.float32), *columns, out[rows])
+    return out
+
+
+# --- Gram matrices -------------------------------------------------------------------------------------------------
+
+
+def gram(X: tuple[Block, ...], *, of_rows: bool, dtype: type) -> np.ndarray:
+    """XXᵀ (`of_rows`) or XᵀX, dense, symmetric, C-contiguous, of type `dtype`, in which it is also summed.
+
+    Frequent columns of sparse blocks and dense blocks go through BLAS, the rest through a compiled loop over half of
+    the matrix; blocks may be of both kinds.
+    """
+    size = X[0].shape[0] if of_rows else sum(block.shape[1] for block in X)
+    K = np.zeros((size, size), dtype)
+    if of_rows:
+        for block in X:
+            _add_lower_gram(K, block, of_rows=True)
+    else:
+        start = 0
+        for at, block in enumerate(X):
+            stop = start + block.shape[1]
+            diagonal = K if len(X) == 1 else np.zeros((stop - start, stop - start), dtype)
+            _add_lower_gram(diagonal, block, of_rows=False)
+            if len(X) > 1:
+                K[start:stop, start:stop] = diagonal
+            left = 0
+            for other in X[:at]:
+                K[start:stop, left : left + other.shape[1]] = _cross_features(block, other, dtype)
+                left += other.shape[1]
+            start = stop
+    _mirror_lower(K)
+    return K
+
+
+def cross_gram(A: tuple[Block, ...], B: tuple[Block, ...], dtype: type) -> np.ndarray:
+    """A Bᵀ, dense (rows of A, rows of B), of type `dtype`, for A and B in equal blocks of features."""
+    out = np.zeros((A[0].shape[0], B[0].shape[0]), dtype)
+    for left, right in zip(A, B, strict=True):
+        if sparse.issparse(left) and sparse.issparse(right):
+            _add_sparse_products(out, left, right, lower=False)
+        elif not sparse.issparse(left) and not sparse.issparse(right):
+            for columns in chunks(left.shape[1]):
+                out += left[:, columns].astype(dtype, copy=False) @ right[:, columns].astype(dtype, copy=False).T
+        elif sparse.issparse(left):
+            out += multiply((left,), right.T, dtype)
+        else:
+            out += multiply((right,), left.T, dtype).T
+    return out
+
+
+def _add_lower_gram(K: np.ndarray, block: Block, *, of_rows: bool) -> None:
+    if sparse.issparse(block):
+        rows = block if of_rows else block.T.tocsr()
+        _add_sparse_products(K, rows, rows, lower=True)
+        return
+    for part in chunks(block.shape[1 if of_rows else 0]):
+        piece = block[:, part] if of_rows else block[part]
+        _add_syrk(K, np.ascontiguousarray(piece, dtype=K.dtype), of_rows=of_rows)
+
+
+def _add_syrk(K: np.ndarray, A: np.ndarray, *, of_rows: bool) -> None:
+    """Lower half of K += A Aᵀ or AᵀA, in place: BLAS sees the transposed views, so their upper half."""
+    syrk = linalg.get_blas_funcs("syrk", dtype=K.dtype)
+    syrk(1.0, A.T, beta=1.0, c=K.T, trans=of_rows, lower=False, overwrite_c=True)
+
+
+def _add_sparse_products(out: np.ndarray, A: sparse.csr_array, B: sparse.csr_array, *, lower: bool) -> None:
+    """out += A Bᵀ, or its lower half where A is B: frequent columns by BLAS, the others by the compiled loop."""
+    counts = np.bincount(B.indices, minlength=B.shape[1])
+    frequent = np.flatnonzero(counts > _DENSE_SHARE * B.shape[0])
+    if frequent.size:
+        for part in chunks(frequent.size):
+            right = _columns(B, frequent[part]).toarray().astype(out.dtype, copy=False)
+            if lower:
+                _add_syrk(out, right, of_rows=True)
+            else:
+                out += _columns(A, frequent[part]).toarray().astype(out.dtype, copy=False) @ right.T
+        rare = np.flatnonzero(counts <= _DENSE_SHARE * B.shape[0])
+        B = _columns(B, rare)
+        A = B if lower else _columns(A, rare)
+    _add_row_products(*_parts(A, out.dtype), *_parts(B.T.tocsr(), out.dtype), lower, out)
+
+
+def _columns(A: sparse.csr_array, columns: np.ndarray) -> sparse.csr_array:
+    """The given columns of A: by a table of new numbers, many times faster than fancy indexing of a wide matrix."""
+    table = np.full(A.shape[1], -1, np.int32)
+    table[columns] = np.arange(columns.size, dtype=np.int32)
+    indices = table[A.indices]
+    kept = indices >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return sparse.csr_array((A.data[kept], indices[kept], before[A.indptr]), shape=(A.shape[0], columns.size))
+
+
+def _cross_features(A: Block, B: Block, dtype: type) -> np.ndarray:
+    """AᵀB for two blocks of features of the same rows."""
+    if sparse.issparse(A):
+        if sparse.issparse(B):
+            return (A.T.astype(dtype) @ B.astype(dtype)).toarray()
+        return multiply_transposed((A,), B, dtype)
+    if sparse.issparse(B):
+        return multiply_transposed((B,), A, dtype).T
+    total = np.zeros((A.shape[1], B.shape[1]), dtype)
+    for rows in chunks(A.shape[0]):
+        total += A[rows].T.astype(dtype, copy=False) @ B[rows].astype(dtype, copy=False)
+    return total
+
+
+def _mirror_lower(K: np.ndarray) -> None:
+    """Copy the lower half of K onto its upper half, in tiles that fit a processor's cache."""
+    for rows in chunks(K.shape[0], 256):
+        corner = K[rows, rows]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        for columns in chunks(rows.start, 256):
+            K[columns, rows] = K[rows, columns].T
+
+
+# --- eigendecomposition --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenpairs of a Gram matrix of size r, in ascending order, null directions dropped.
+
+    Attributes:
+        values: σ, shape (r',), float64, all positive.
+        vectors: shape (r, r'), float32, columns of unit length.
+        leading: how many of the last pairs were found in float64 and split off before a float32 decomposition; 0
+            where all of it was in float64 or nothing stood out.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    leading: int
+
+
+def eigenpairs(K: np.ndarray) -> Eigenpairs:
+    """The eigenpairs of a symmetric K (r×r, C-contiguous, float64 or float32), which is overwritten.
+
+    In float32 the error of every pair is proportional to the largest eigenvalue. So up to three eigenvalues that
+    stand out are found first, in float64, and lowered to twice the next one: K − Σ_i (σ_i − 2σ_next) u_i u_iᵀ has the
+    same eigenvectors. After the decomposition they are put back and their directions cleaned out of all others.
+
+    Raises DataError where K is zero.
+    """
+    if not K.any():
+        raise DataError("X_train holds only zeros; expected at least one feature that is not zero")
+    values, vectors = (np.zeros(0), np.zeros((K.shape[0], 0)))
+    if K.dtype == np.float32:
+        values, vectors = _lower_leading(K)
+    sigma, V = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+    sigma = sigma.astype(np.float64)
+    largest = sigma[-1]
+    leading = values.size
+    if leading:
+        sigma[-leading:] = values
+        V[:, -leading:] = vectors
+        for columns in chunks(V.shape[1] - leading, 512):
+            wide = V[:, columns].astype(np.float64)
+            V[:, columns] = wide - vectors @ (vectors.T @ wide)
+    if V.dtype == np.float32:
+        first = int(np.searchsorted(sigma, FLOAT32_CUT * largest, side="right"))
+        return Eigenpairs(sigma[first:], V[:, first:], leading)  # large: a view of the last columns, not a copy
+    # Directions in which two near-duplicate rows differ have tiny eigenvalues, and matter: in float64 only what is
+    # below its rounding error goes.
+    first = int(np.searchsorted(sigma, sigma.size * np.finfo(np.float64).eps * largest, side="right"))
+    return Eigenpairs(sigma[first:], V[:, first:].astype(np.float32, order="C"), 0)
+
+
+def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenpairs of K that stand out, in float64 and ascending, after lowering them within K in place."""
+
+    def times(x: np.ndarray) -> np.ndarray:
+        out = np.empty(K.shape[0])
+        _matrix_times_vector(K, np.ascontiguousarray(x.ravel(), dtype=np.float64), out)
+        return out
+
+    operator = LinearOperator(K.shape, matvec=times, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(K.shape[0])
+    values, vectors = eigsh(operator, k=4, v0=start, tol=1e-10)
+    order = np.argsort(values)
+    values, vectors = values[order], vectors[:, order]
+    outstanding = [count for count in (1, 2, 3) if values[-count] > 2 * values[-count - 1]]
+    if not outstanding:
+        return np.zeros(0), vectors[:, :0]
+    leading = max(outstanding)
+    target = 2 * values[-leading - 1]
+    values, vectors = values[-leading:], vectors[:, -leading:]
+    scaled = vectors * (values - target)
+    for rows in chunks(K.shape[0], 512):
+        K[rows] -= scaled[rows] @ vectors.T
+    return values, vectors
+
+
+# --- solves and scalars --------------------------------------------------------------------------------------------
+
+
+def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray) -> np.ndarray:
+    """(K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
+
+    Raises DataError where K + λI is not positive definite in the precision at hand.
+    """
+    K[np.diag_indices_from(K)] += reg_lambda
+    try:
+        factor = linalg.cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        raise DataError(
+            f"reg_lambda is {reg_lambda:g}, too small for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
+        ) from error
+    return linalg.cho_solve(factor, B, check_finite=False)
+
+
+def squared_norm(X: tuple[Block, ...]) -> float:
+    """‖X‖² = trace(XXᵀ) = trace(XᵀX), summed in float64."""
+    total = 0.0
+    for block in X:
+        values = block.data if sparse.issparse(block) else block
+        for part in chunks(values.shape[0], 1 << 20 if values.ndim == 1 else _CHUNK):
+            total += float(np.square(values[part], dtype=np.float64).sum())
+    return total
+
+
+def largest_eigenvalue(X: tuple[Block, ...], iterations: int = 12) -> float:
+    """σ_max of XXᵀ (and of XᵀX) from below, by power iterations from a seeded start; zero where X is."""
+    v = np.random.default_rng(0).standard_normal((sum(block.shape[1] for block in X), 1))
+    sigma = 0.0
+    for _ in range(iterations):
+        length = np.linalg.norm(v)
+        if length == 0:
+            return 0.0
+        v = multiply_transposed(X, multiply(X, v / length, np.float64), np.float64)
+        sigma = float(np.linalg.norm(v))
+    return sigma

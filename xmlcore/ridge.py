@@ -1,0 +1,328 @@
+"""Ridge regression for every λ from one factorisation: scores, weights, votes, leave-out scores, and the direct solve.
+
+The objective is ‖XW − Y‖² + λ‖W‖². With D training instances and N features:
+
+    primal, N ≤ D:  XᵀX = V diag(σ) Vᵀ,   Q = Vᵀ(XᵀY),   P = X_new V
+    dual,   D < N:  XXᵀ = U diag(σ) Uᵀ,   Q = UᵀY,       P = X_new Xᵀ U
+    scores(λ) = P diag(1 / (σ + λ)) Q
+
+The factorisation depends neither on λ nor on the propensities, which only rescale columns of the scores.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore import linalg
+from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
+
+Progress = Callable[[str, float | None], None]
+Rows = slice | np.ndarray
+
+
+def default_memory_budget() -> int:
+    """A quarter of the memory that is free now, in bytes; of the whole memory where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
+    return free // 4
+
+
+def check_reg_lambda(reg_lambda: float) -> float:
+    """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
+    try:
+        value = float(reg_lambda)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"reg_lambda is {reg_lambda!r}; expected a number above 0") from error
+    if not (np.isfinite(value) and value > 0):
+        raise DataError(f"reg_lambda is {value:g}; expected a finite number above 0")
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeFactorization:
+    """The eigendecomposition of a Gram matrix of size r = min(D, N), and what scores need beside it.
+
+    Attributes:
+        form: "primal" (XᵀX was decomposed) or "dual" (XXᵀ was).
+        precision: "float64" or "float32", in which Gram matrix and decomposition were computed.
+        eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are dropped.
+        eigenvectors: V (N×r') or U (D×r'), float32.
+        leading: how many of the last pairs were split off before a float32 decomposition (see `linalg.eigenpairs`).
+        Q: Vᵀ(XᵀY) or UᵀY, shape (r', L), float32; None where it does not fit the memory budget, or where the dual
+            scores cost less without it.
+        X_train, Y_train: the training data, features in blocks and labels in CSR.
+        memory_budget: bytes that a temporary array may take.
+        seconds: what the parts of the fit took, by name.
+    """
+
+    form: str
+    precision: str
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+    leading: int
+    Q: np.ndarray | None
+    X_train: tuple[Block, ...]
+    Y_train: sparse.csr_array
+    memory_budget: int
+    seconds: Mapping[str, float]
+
+    @classmethod
+    def fit(
+        cls,
+        X: Features,
+        Y: sparse.csr_array,
+        *,
+        form: str = "auto",
+        memory_budget: int | None = None,
+        progress: Progress | None = None,
+    ) -> RidgeFactorization:
+        """Factorise X (D×N) once for every λ, A and B; Y (D×L) enters only into Q.
+
+        `form` "auto" takes the smaller Gram matrix. `memory_budget` bounds Q and temporary arrays, in bytes; a
+        quarter of the free memory by default. `progress` is called with a stage's name and a fraction, or None within
+        a library call that reports nothing.
+
+        Raises DataError for shapes that do not fit each other, values that are not finite, X without a value other
+        than zero, and sizes beyond what can be decomposed.
+        """
+        X, Y = _check_training(X, Y)
+        if form not in ("auto", "primal", "dual"):
+            raise DataError(f'form is {form!r}; expected "auto", "primal" or "dual"')
+        if form == "auto":
+            form = "primal" if n_columns(X) <= n_rows(X) else "dual"
+        size = n_columns(X) if form == "primal" else n_rows(X)
+        if size > linalg.LARGEST_SIZE:
+            raise DataError(
+                f"X needs a matrix of size {size:,} factorised; at most {linalg.LARGEST_SIZE:,} is possible. "
+                "Reduce the features by SVD or random projection, or take fewer instances"
+            )
+        budget = default_memory_budget() if memory_budget is None else int(memory_budget)
+        report = progress or (lambda stage, fraction: None)
+
+        report("Gram matrix", None)
+        started = time.perf_counter()
+        dtype = np.float64 if size <= linalg.FLOAT64_LIMIT else np.float32
+        K = linalg.gram(X, of_rows=form == "dual", dtype=dtype)
+        after_gram = time.perf_counter()
+        report("eigendecomposition", None)
+        pairs = linalg.eigenpairs(K)
+        del K
+        after_eigh = time.perf_counter()
+        fac = cls(
+            form=form,
+            precision=np.dtype(dtype).name,
+            eigenvalues=pairs.values,
+            eigenvectors=pairs.vectors,
+            leading=pairs.leading,
+            Q=None,
+            X_train=X,
+            Y_train=Y,
+            memory_budget=budget,
+            seconds={"gram": after_gram - started, "eigh": after_eigh - after_gram},
+        )
+        if fac._wants_Q():
+            report("label coefficients", 0.0)
+            Q = np.empty((pairs.values.size, Y.shape[1]), np.float32)
+            for labels in fac.label_blocks(8 * (fac.size + pairs.values.size)):
+                Q[:, labels] = fac._label_coefficients(labels)
+                report("label coefficients", labels.stop / Y.shape[1])
+            object.__setattr__(fac, "Q", Q)
+        return fac
+
+    @property
+    def n_train(self) -> int:
+        """D, the number of training instances."""
+        return self.Y_train.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """N, the number of features."""
+        return n_columns(self.X_train)
+
+    @property
+    def n_labels(self) -> int:
+        """L, the number of labels."""
+        return self.Y_train.shape[1]
+
+    @property
+    def size(self) -> int:
+        """r, the size of the Gram matrix."""
+        return self.eigenvectors.shape[0]
+
+    @cached_property
+    def _labels_by_column(self) -> sparse.csc_array:
+        return self.Y_train.tocsc()
+
+    def _wants_Q(self) -> bool:
+        """Whether scores are cheaper by a stored Q, and Q fits the memory budget.
+
+        For each evaluated row and eigenpair P'Q costs L, (P'Uᵀ)Y costs D and its sparse part 40·nnz(Y)/r' (BLAS does
+        about forty products in the time of one scattered product).
+        """
+        kept = self.eigenvalues.size
+        cheaper = self.form == "primal" or self.n_labels <= self.n_train + 40 * self.Y_train.nnz / kept
+        return cheaper and 4 * kept * self.n_labels <= self.memory_budget
+
+    def label_blocks(self, bytes_each: int) -> list[slice]:
+        """Slices of labels such that `bytes_each` for every label of a block stays within the memory budget."""
+        width = max(1, min(self.n_labels, self.memory_budget // max(1, bytes_each)))
+        return list(linalg.chunks(self.n_labels, width))
+
+    def _label_coefficients(self, labels: Rows) -> np.ndarray:
+        """Q[:, labels], computed, in float32 from sums in float64."""
+        if self.form == "dual":
+            return linalg.times_sparse(self.eigenvectors.T, self._labels_by_column[:, labels])
+        right = linalg.transposed_times_sparse(self.X_train, self.Y_train[:, labels])
+        return linalg.product(self.eigenvectors.T, right)
+
+    def project(self, X_new: Features) -> np.ndarray:
+        """P, shape (rows, r'), float32: what scores need of new rows, whatever λ is.
+
+        Raises DataError where X_new has other blocks of features than X_train, or values that are not finite.
+        """
+        X_new = self.as_features(X_new)
+        if self.form == "primal":
+            return linalg.multiply(X_new, self.eigenvectors)
+        P = np.empty((n_rows(X_new), self.eigenvalues.size), np.float32)
+        for rows in linalg.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
+            K_new = linalg.cross_gram(take_rows(X_new, rows), self.X_train, np.float64)
+            if self.precision == "float64":
+                P[rows] = linalg.product(K_new, self.eigenvectors)
+            else:
+                P[rows] = linalg.product_with_leading(K_new, self.eigenvectors, self.leading)
+        return P
+
+    def as_features(self, X_new: Features, name: str = "X_new") -> tuple[Block, ...]:
+        """X_new as blocks, checked to be those of X_train. Raises DataError otherwise, naming the widths."""
+        return _check_features(X_new, self.X_train, name)
+
+    def _rows_within(self, bytes_each: int) -> int:
+        return max(1, min(4_096, self.memory_budget // max(1, bytes_each)))
+
+    def scores(
+        self, P: np.ndarray, reg_lambda: float, *, rows: Rows = slice(None), labels: Rows = slice(None)
+    ) -> np.ndarray:
+        """Scores P diag(1/(σ+λ)) Q of projected rows, shape (rows, labels), float32.
+
+        `P` comes from `project`; `rows` and `labels` choose a part. The order of multiplication follows the shapes: by
+        Q where it is stored, else in the dual as (P'Uᵀ)Y, in the primal as (P'Vᵀ)(XᵀY) in blocks of labels.
+
+        Raises DataError for a λ that is not above 0 and for a P of another factorisation.
+        """
+        shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
+        P = np.asarray(P)
+        if P.ndim != 2 or P.shape[1] != shrink.size:
+            raise DataError(f"P has shape {P.shape}; expected (rows, {shrink.size}), as project gives it")
+        P = P[rows]
+        if self.Q is not None:
+            Q = self.Q[:, labels]
+            shrink = shrink.astype(np.float32)
+            # Scaling costs a pass over memory: over the smaller factor.
+            return P @ (shrink[:, None] * Q) if Q.shape[1] < P.shape[0] else (P * shrink) @ Q
+        if self.form == "dual":
+            votes = (P * shrink.astype(np.float32)) @ self.eigenvectors.T
+            return linalg.times_sparse(votes, self._labels_by_column[:, labels])
+        back = linalg.product(P * shrink, self.eigenvectors.T, np.float64)
+        Y = self.Y_train[:, labels]
+        out = np.empty((P.shape[0], Y.shape[1]), np.float32)
+        for part in linalg.chunks(Y.shape[1], max(1, self.memory_budget // (16 * self.size))):
+            out[:, part] = back @ linalg.transposed_times_sparse(self.X_train, Y[:, part])
+        return out
+
+    def weights(self, reg_lambda: float, *, labels: Rows = slice(None)) -> np.ndarray:
+        """W(λ)[:, labels], shape (N, labels), float32: V diag(1/(σ+λ)) Q, or Xᵀ U diag(1/(σ+λ)) Q in the dual.
+
+        Ask for blocks of labels (`label_blocks`): the whole is seldom worth its memory.
+        """
+        shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
+        Q = self.Q[:, labels] if self.Q is not None else self._label_coefficients(labels)
+        if self.form == "primal":
+            return linalg.product(self.eigenvectors, shrink[:, None] * Q)
+        return linalg.multiply_transposed(
+            self.X_train, linalg.product(self.eigenvectors, shrink[:, None] * Q, np.float64)
+        )
+
+    def votes(self, P: np.ndarray, reg_lambda: float) -> np.ndarray:
+        """a(x): the vote that each training instance casts for all of its labels, shape (rows, D), float64.
+
+        The scores are linear in Y: s_l(x) = Σ_i a_i(x) y_il with a(x) = X(G+λI)⁻¹x = X V diag(1/(σ+λ)) p in the
+        primal, (K+λI)⁻¹Xx = U diag(1/(σ+λ)) p in the dual, p being x's row of P. With weighting, label l's sum is
+        θ_l times that. `P` may be one row, shape (r',), or several.
+        """
+        shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
+        back = linalg.product(self.eigenvectors, (np.atleast_2d(P) * shrink).T, np.float64)
+        if self.form == "primal":
+            back = linalg.multiply(self.X_train, back, np.float64)
+        return back.T if np.ndim(P) == 2 else back[:, 0]
+
+
+def solve_direct(
+    X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float, *, progress: Progress | None = None
+) -> np.ndarray:
+    """Scores of X_new for one λ by Cholesky, without a factorisation that serves other λ; (rows, L), float32.
+
+    Of X (D×N), Y (D×L) and X_new (n×N) the smaller Gram matrix is solved for the new rows, which are then multiplied
+    with the sparse labels: in the dual ((K+λI)⁻¹ X X_newᵀ)ᵀ Y, in the primal ((G+λI)⁻¹ X_newᵀ)ᵀ (XᵀY) or, where that
+    is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `linalg.FLOAT64_LIMIT`, float32 beyond.
+
+    Raises DataError as `RidgeFactorization.fit` does, and for a λ too small for the precision in use.
+    """
+    X, Y = _check_training(X, Y)
+    X_new = _check_features(X_new, X, "X_new")
+    reg_lambda = check_reg_lambda(reg_lambda)
+    report = progress or (lambda stage, fraction: None)
+    dual = n_rows(X) < n_columns(X)
+    dtype = np.float64 if min(n_rows(X), n_columns(X)) <= linalg.FLOAT64_LIMIT else np.float32
+    report("Gram matrix", None)
+    K = linalg.gram(X, of_rows=dual, dtype=dtype)
+    report("Cholesky solve", None)
+    if dual:
+        votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T)
+        return linalg.times_sparse(votes.T, Y)
+    right = linalg.transposed_times_sparse(X, Y, dtype)
+    if Y.shape[1] <= n_rows(X_new):
+        return linalg.multiply(X_new, linalg.cholesky_solve(K, reg_lambda, right))
+    dense = np.hstack([block.toarray() if sparse.issparse(block) else block for block in X_new])
+    return linalg.product(linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype)).T, right)
+
+
+def lambda_range(X: Features) -> tuple[float, float]:
+    """The range of λ worth a slider, from the trace and a few power iterations, before any factorisation.
+
+    From a thousandth of the mean eigenvalue, trace/r, below which λ changes little, up to the largest eigenvalue, above
+    which all scores only shrink together; and never where the precision in use would show.
+    """
+    blocks = as_blocks(X)
+    size = min(n_rows(blocks), n_columns(blocks))
+    largest = linalg.largest_eigenvalue(blocks)
+    if largest == 0:
+        raise DataError("X holds only zeros; expected at least one feature that is not zero")
+    return max(1e-3 * linalg.squared_norm(blocks) / size, 1e-6 * largest), largest
+
+
+def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:
+    blocks, labels = as_blocks(X), as_labels(Y)
+    if n_rows(blocks) != labels.shape[0]:
+        raise DataError(f"X has {n_rows(blocks)} rows and Y {labels.shape[0]}; expected the same number")
+    if 0 in (n_rows(blocks), n_columns(blocks), labels.shape[1]):
+        raise DataError(f"X has shape {(n_rows(blocks), n_columns(blocks))} and Y {labels.shape}; expected no zero")
+    return blocks, labels
+
+
+def _check_features(X_new: Features, X: tuple[Block, ...], name: str) -> tuple[Block, ...]:
+    blocks = as_blocks(X_new, name)
+    seen, expected = ([block.shape[1] for block in side] for side in (blocks, X))
+    if seen != expected:
+        raise DataError(f"{name} has {seen} features, by block; expected {expected}, as in training")
+    return blocks
