@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -11,18 +13,68 @@ from xmlcore.dataset import DataError, Dataset
 from xmlcore.features import fit_features
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-EMBEDDED = ("debtags", "debian-depends")
+TFIDF = "tfidf+unit"
 
 
-def load_dataset(name: str, features: str | None = "tfidf+unit") -> Dataset:
-    """The data set of that name, its X made by the recipe `features`, or as it is (raw counts) for None.
+@dataclass(frozen=True)
+class CatalogEntry:
+    """A data set that can be had by its name.
+
+    Attributes:
+        name: for `load_dataset`, scripts and links.
+        title: for people.
+        description: one or two sentences on what it is, and what it is not.
+        kind: "embedded" (comes with the project), "download" or "synthetic".
+        recipe: the features that suit it, as text for `load_dataset`.
+    """
+
+    name: str
+    title: str
+    description: str
+    kind: Literal["embedded", "download", "synthetic"]
+    recipe: str
+
+
+_ENTRIES = (
+    CatalogEntry(
+        "debtags",
+        "Debtags",
+        "Descriptions of Debian packages with the tags that volunteers gave them: 29,770 packages, 598 tags, many missing.",
+        "embedded",
+        TFIDF,
+    ),
+    CatalogEntry(
+        "debian-depends",
+        "Debian-depends",
+        "Descriptions of Debian packages with the packages that they depend on: 63,666 packages, 35,515 labels, half "
+        "of them on one package only.",
+        "embedded",
+        TFIDF,
+    ),
+)
+
+
+def catalog_entries() -> tuple[CatalogEntry, ...]:
+    """All data sets that can be had by name, the default one first."""
+    return _ENTRIES
+
+
+def load_dataset(name: str, features: str | None = "default") -> Dataset:
+    """The data set of that name, its X made by a recipe.
+
+    Args:
+        name: of a catalog entry.
+        features: a recipe; "default" for the one that suits the data set; None for the features as they are (counts).
 
     Raises DataError, listing the names, for one that is not there.
     """
-    if name not in EMBEDDED:
-        raise DataError(f"there is no data set called {name!r}; there are: {', '.join(EMBEDDED)}")
+    entries = {entry.name: entry for entry in catalog_entries()}
+    if name not in entries:
+        raise DataError(f"there is no data set called {name!r}; there are: {', '.join(entries)}")
     raw = _read_embedded(name)
-    return raw if features is None else fit_features(raw, features)[0]
+    if features is None:
+        return raw
+    return fit_features(raw, entries[name].recipe if features == "default" else features)[0]
 
 
 def _read_embedded(name: str) -> Dataset:
