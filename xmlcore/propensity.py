@@ -56,6 +56,17 @@ def inverse_propensity(
     return theta
 
 
+def as_weights(inverse_propensity: np.ndarray, n_labels: int, name: str = "inverse_propensity") -> np.ndarray:
+    """θ as a float64 array of shape (n_labels,). Raises DataError, naming the argument, unless all are above 0."""
+    theta = np.array(inverse_propensity, dtype=np.float64)
+    if theta.shape != (n_labels,):
+        raise DataError(f"{name} has shape {theta.shape}; expected one weight for each of {n_labels} labels")
+    bad = ~(np.isfinite(theta) & (theta > 0))
+    if bad.any():
+        raise DataError(f"{name} holds {theta[bad][0]} for label {np.argmax(bad)}; expected weights above 0")
+    return theta
+
+
 def _label_counts(Y_train: sparse.csr_array | np.ndarray, n_train: int | None) -> tuple[np.ndarray, int]:
     if sparse.issparse(Y_train) or np.ndim(Y_train) == 2:
         Y = as_labels(Y_train, "Y_train")

@@ -17,6 +17,7 @@ from numba import config, njit
 from scipy import sparse
 
 from xmlcore.dataset import DataError
+from xmlcore.propensity import as_weights
 
 _CHUNK = 64
 _MIN_WORK_PER_THREAD = 500_000  # scores; below it a second thread costs more than it saves
@@ -42,7 +43,7 @@ def top_k_weighted(
 ) -> np.ndarray:
     """`top_k` of scores·θ, without making the product; arguments as in `top_k_both`."""
     scores = _as_scores(scores)
-    theta = _as_weights(inverse_propensity, scores.shape[1])
+    theta = as_weights(inverse_propensity, scores.shape[1])
     top = np.full((scores.shape[0], _cut(k, scores.shape[1])), -1, dtype=np.int32)
     _rank(scores, theta, exclude, top[:, :0], top)
     return top
@@ -59,7 +60,7 @@ def top_k_both(
     Raises DataError as `top_k` does, and for a θ that is not finite and above 0.
     """
     scores = _as_scores(scores)
-    theta = _as_weights(inverse_propensity, scores.shape[1])
+    theta = as_weights(inverse_propensity, scores.shape[1])
     top = np.full((scores.shape[0], _cut(k, scores.shape[1])), -1, dtype=np.int32)
     top_ps = top.copy()
     _rank(scores, theta, exclude, top, top_ps)
@@ -86,20 +87,6 @@ def _as_scores(scores: np.ndarray) -> np.ndarray:
     scores = np.ascontiguousarray(scores).view()
     scores.flags.writeable = False
     return scores
-
-
-def _as_weights(inverse_propensity: np.ndarray, n_labels: int) -> np.ndarray:
-    theta = np.array(inverse_propensity, dtype=np.float64)
-    if theta.shape != (n_labels,):
-        raise DataError(
-            f"inverse_propensity has shape {theta.shape}; expected one weight for each of {n_labels} labels"
-        )
-    bad = ~(np.isfinite(theta) & (theta > 0))
-    if bad.any():
-        raise DataError(
-            f"inverse_propensity holds {theta[bad][0]} for label {np.argmax(bad)}; expected weights above 0"
-        )
-    return theta
 
 
 def _cut(k: int, n_labels: int) -> int:
@@ -174,15 +161,15 @@ def _sweep(row, theta, maxima, maxima_ps, nought):
 
 
 @njit(**_COMPILED)
-def _insert(value, label, values, labels):
-    """Keep the pair among the best: values fall, and equal values go by rising label."""
-    place = values.size
+def _insert(value, label, values, labels, k):
+    """Keep the pair among the k best: values fall, and equal values go by rising label."""
+    place = k
     while place > 0 and (value > values[place - 1] or (value == values[place - 1] and label < labels[place - 1])):
         place -= 1
-        if place + 1 < values.size:
+        if place + 1 < k:
             values[place + 1] = values[place]
             labels[place + 1] = labels[place]
-    if place < values.size:
+    if place < k:
         values[place] = value
         labels[place] = label
 
@@ -198,19 +185,21 @@ def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
     if wanted <= lanes:
         values[:wanted] = -np.inf
         for lane in range(lanes):
-            _insert(maxima[lane], lane, values[:wanted], labels[:wanted])
+            if maxima[lane] > values[wanted - 1]:
+                _insert(maxima[lane], lane, values, labels, wanted)
         bound = values[wanted - 1]
     values[:k] = -np.inf
     labels[:k] = -1
+    last = -np.inf  # the least value kept
     for lane in range(lanes):
         # The first label of a lane is its number: with a maximum that only equals the last kept, it must be lower.
-        last = values[k - 1]
         if maxima[lane] < bound or maxima[lane] < last or (maxima[lane] == last and lane > labels[k - 1]):
             continue
         for label in range(lane, row.size, lanes):
             value = row[label] * theta[label] if theta.size > 0 else np.float64(row[label])
-            if value >= values[k - 1] and mask[label] != mark:
-                _insert(value, label, values[:k], labels[:k])
+            if value >= last and mask[label] != mark:
+                _insert(value, label, values, labels, k)
+                last = values[k - 1]
     best[:] = labels[:k]
 
 

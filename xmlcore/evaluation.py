@@ -1,0 +1,214 @@
+"""The one hot loop: blocks of scores → top K of both variants → metrics and per-label hits.
+
+XML-ridge ranks by s, XML-ridge with propensity scores by s·θ. Where both use one λ they share one product. Nothing of
+size rows×L is formed whole unless it fits the memory budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore.dataset import DataError
+from xmlcore.metrics import Ruler, hits, make_ruler, measure
+from xmlcore.ranking import top_k, top_k_both, top_k_weighted
+from xmlcore.ridge import RidgeFactorization, default_memory_budget
+
+
+@dataclass(frozen=True, eq=False)
+class VariantResult:
+    """What one variant ranked first, and what that is worth.
+
+    Attributes:
+        top: (rows, max K) label indices, best first, -1 for no label, int32.
+        metrics: {"precision": {1: …, 3: …}, "psprecision", "ndcg", "psndcg", "recall", "coverage"}, fractions.
+        label_hits: (len(ks), L), int64: in how many rows each label was rightly among the K first.
+    """
+
+    top: np.ndarray
+    metrics: Mapping[str, Mapping[int, float]]
+    label_hits: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Both variants on the same rows.
+
+    Attributes:
+        ks: the values of K, ascending, cut to the number of labels.
+        reg_lambda, reg_lambda_ps: λ of XML-ridge and of XML-ridge with PS; None for scores from elsewhere.
+        n_rows: instances evaluated.
+        rows_without_features: how many of them have no features: they score 0 everywhere and rank labels 0…K−1.
+        psprecision_best: Σ_i best_iK, the denominator of PSP@K, for each K.
+        ridge, ps: the results.
+    """
+
+    ks: tuple[int, ...]
+    reg_lambda: float | None
+    reg_lambda_ps: float | None
+    n_rows: int
+    rows_without_features: int
+    psprecision_best: Mapping[int, float]
+    ridge: VariantResult
+    ps: VariantResult
+
+
+def evaluate(
+    fac: RidgeFactorization,
+    P: np.ndarray,
+    Y: sparse.csr_array,
+    reg_lambda: float,
+    inverse_propensity: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    reg_lambda_ps: float | None = None,
+    exclude: sparse.csr_array | None = None,
+    memory_budget: int | None = None,
+    rows_without_features: int = 0,
+) -> Evaluation:
+    """Every metric at every K, the top K and per-label hits, of both variants at λ.
+
+    P: (rows, r') from `fac.project`; Y: rows×L in {0,1}. inverse_propensity: θ (L,) with which the model weights its
+    labels; metric_inverse_propensity: θ (L,) with which PSP and PSnDCG measure, from the full training set with the
+    data set's own A and B, so that the ruler stays still while A and B move. reg_lambda_ps: λ of the weighted variant
+    where it has its own. exclude: pairs (row, label) masked before ranking, rows×L. memory_budget: bytes that a block
+    of scores with what it needs may take; a quarter of the free memory by default. rows_without_features: a count to
+    pass on, for display.
+
+    Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
+    """
+    shape = (np.shape(P)[0], Y.shape[1])
+    return evaluate_blocks(
+        lambda rows, penalty: fac.scores(P, penalty, rows=rows),
+        shape,
+        make_ruler(Y, metric_inverse_propensity, _largest(ks)),
+        reg_lambda,
+        inverse_propensity,
+        ks,
+        reg_lambda_ps=reg_lambda_ps,
+        exclude=exclude,
+        # A row of a block holds its scores and, scaled by 1/(σ+λ), its projection.
+        rows_per_block=rows_within(memory_budget, 4 * (shape[1] + 2 * np.shape(P)[1])),
+        rows_without_features=rows_without_features,
+    )
+
+
+def evaluate_scores(
+    scores: np.ndarray,
+    Y: sparse.csr_array,
+    inverse_propensity: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    scores_ps: np.ndarray | None = None,
+    exclude: sparse.csr_array | None = None,
+    reg_lambda: float | None = None,
+    reg_lambda_ps: float | None = None,
+    rows_without_features: int = 0,
+) -> Evaluation:
+    """`evaluate` from scores (rows, L) in memory: a new A, B or K costs a ranking and no product.
+
+    scores_ps: unweighted scores of the weighted variant, where it has its own λ. reg_lambda, reg_lambda_ps: passed on
+    to the result. The rest, and what is raised, as in `evaluate`.
+    """
+    ruler = make_ruler(Y, metric_inverse_propensity, _largest(ks))
+    _check_rows(scores.shape, ruler)
+    if scores_ps is None:
+        ranked = top_k_both(scores, inverse_propensity, ruler.k_max, exclude)
+        reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    else:
+        _check_rows(scores_ps.shape, ruler)
+        ranked = (
+            top_k(scores, ruler.k_max, exclude),
+            top_k_weighted(scores_ps, inverse_propensity, ruler.k_max, exclude),
+        )
+    return _evaluation(ranked, ruler, ks, reg_lambda, reg_lambda_ps, rows_without_features)
+
+
+def evaluate_blocks(
+    score_block: Callable[[slice, float], np.ndarray],
+    shape: tuple[int, int],
+    ruler: Ruler,
+    reg_lambda: float,
+    inverse_propensity: np.ndarray,
+    ks: Sequence[int],
+    *,
+    rows_per_block: int,
+    reg_lambda_ps: float | None = None,
+    exclude: sparse.csr_array | None = None,
+    rows_without_features: int = 0,
+) -> Evaluation:
+    """`evaluate` for scores from any function (slice of rows, λ) → (rows, L): of test rows, or leave-one-out.
+
+    shape: (rows, L) of all scores; ruler: `make_ruler` of the same rows; rows_per_block: how many rows to ask for at
+    once. The rest, and what is raised, as in `evaluate`.
+    """
+    _check_rows(shape, ruler)
+    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    top = np.empty((shape[0], ruler.k_max), dtype=np.int32)
+    top_ps = np.empty_like(top)
+    for start in range(0, shape[0], rows_per_block):
+        rows = slice(start, min(start + rows_per_block, shape[0]))
+        mask = None if exclude is None else exclude[rows]
+        scores = score_block(rows, reg_lambda)
+        if penalty_ps == reg_lambda:
+            top[rows], top_ps[rows] = top_k_both(scores, inverse_propensity, ruler.k_max, mask)
+        else:
+            top[rows] = top_k(scores, ruler.k_max, mask)
+            top_ps[rows] = top_k_weighted(score_block(rows, penalty_ps), inverse_propensity, ruler.k_max, mask)
+    return _evaluation((top, top_ps), ruler, ks, reg_lambda, penalty_ps, rows_without_features)
+
+
+def evaluate_ranking(top: np.ndarray, ruler: Ruler, ks: Sequence[int] = (1, 3, 5)) -> VariantResult:
+    """Metrics and per-label hits of one ranking (rows, ≥ max K), also another system's; rows shorter end in -1."""
+    ks = cut_ks(ks, ruler.Y.shape[1])
+    found = hits(top, ruler)
+    if top.shape[1] < ks[-1] or ruler.k_max < ks[-1]:
+        raise DataError(
+            f"top has {top.shape[1]} columns and the ruler reaches {ruler.k_max}; expected at least {ks[-1]}"
+        )
+    label_hits = np.stack([np.bincount(top[:, :k][found[:, :k]], minlength=ruler.Y.shape[1]) for k in ks])
+    return VariantResult(top, measure(top, found, ruler, ks), label_hits.astype(np.int64))
+
+
+def cut_ks(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
+    """The values of K ascending, each once, cut to the number of labels. Raises DataError for none and for K < 1."""
+    _largest(ks)
+    if min(ks) < 1 or any(k != int(k) for k in ks):
+        raise DataError(f"ks is {tuple(ks)}; expected whole numbers of at least 1")
+    return tuple(sorted({min(int(k), n_labels) for k in ks}))
+
+
+def rows_within(memory_budget: int | None, bytes_each: int) -> int:
+    """How many rows of `bytes_each` fit the budget (a quarter of the free memory by default); at least one."""
+    budget = default_memory_budget() if memory_budget is None else memory_budget
+    return max(1, int(budget // bytes_each))
+
+
+def _largest(ks: Sequence[int]) -> int:
+    if len(ks) == 0:
+        raise DataError("ks is empty; expected at least one K")
+    return max(ks)
+
+
+def _check_rows(shape: tuple[int, ...], ruler: Ruler) -> None:
+    if tuple(shape) != ruler.Y.shape:
+        raise DataError(f"scores have shape {tuple(shape)} and Y {ruler.Y.shape}; expected the same")
+
+
+def _evaluation(
+    ranked: tuple[np.ndarray, np.ndarray],
+    ruler: Ruler,
+    ks: Sequence[int],
+    reg_lambda: float | None,
+    reg_lambda_ps: float | None,
+    rows_without_features: int,
+) -> Evaluation:
+    ks = cut_ks(ks, ruler.Y.shape[1])
+    ridge, ps = (evaluate_ranking(top, ruler, ks) for top in ranked)
+    best = {k: float(ruler.best[k - 1]) for k in ks}
+    return Evaluation(ks, reg_lambda, reg_lambda_ps, ruler.Y.shape[0], rows_without_features, best, ridge, ps)
