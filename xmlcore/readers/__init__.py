@@ -1,0 +1,6 @@
+"""Files to Dataset: every format of this field, recognised by content, and two formats written."""
+
+from xmlcore.readers.limits import LIMITS, Limits
+from xmlcore.readers.reading import FORMATS, Recognition, read, recognise
+
+__all__ = ["FORMATS", "LIMITS", "Limits", "Recognition", "read", "recognise"]

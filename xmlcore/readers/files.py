@@ -1,0 +1,200 @@
+"""What a person points at (a file, a folder, several files, archives) as a list of plain files on disk.
+
+Also the small questions about one file that several formats ask: its first bytes, its lines, its role by name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from xmlcore.dataset import DataError
+from xmlcore.readers import archives
+from xmlcore.readers.limits import Limits
+
+HEAD = 1 << 16
+_BOM = b"\xef\xbb\xbf"
+_ROLES = {
+    **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
+    **dict.fromkeys(("test", "testing", "tst", "te", "ts"), "test"),
+    **dict.fromkeys(("valid", "validation", "val", "dev"), "valid"),
+}
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file to read: `name` as the person knows it (with `/` between folders), `path` where its bytes are."""
+
+    name: str
+    path: Path
+
+    @property
+    def base(self) -> str:
+        """The name without folders."""
+        return PurePosixPath(self.name).name
+
+    @property
+    def folder(self) -> str:
+        """The folder part of the name, "" at the top."""
+        parent = str(PurePosixPath(self.name).parent)
+        return "" if parent == "." else parent
+
+    def head(self) -> bytes:
+        """The first 64 KB, without a byte order mark."""
+        with self.path.open("rb") as stream:
+            return stream.read(HEAD).removeprefix(_BOM)
+
+    def has_suffix(self, *suffixes: str) -> bool:
+        """Whether the name ends with one of the suffixes, in any case."""
+        return self.name.lower().endswith(suffixes)
+
+
+def located(file: DataFile, line: int | None, what: str) -> DataError:
+    """The error for something wrong in a file: its name, the line counted from 1 where there is one, and what."""
+    return DataError(f"{file.name}, line {line}: {what}" if line is not None else f"{file.name}: {what}")
+
+
+@contextmanager
+def opened(path_or_paths: str | Path | Sequence[str | Path], limits: Limits) -> Iterator[tuple[DataFile, ...]]:
+    """The files behind a path or several, archives expanded into a scratch folder that is removed at the end.
+
+    `.zip`, `.tar`, `.tar.gz` and `.gz` are recognised by content. Inside folders and archives, `.gz` files are expanded
+    and other archives left as they are. Hidden files are left out. Raises DataError where something does not exist,
+    cannot be read, is damaged, holds no file, or passes a bound.
+    """
+    paths = [path_or_paths] if isinstance(path_or_paths, (str, os.PathLike)) else list(path_or_paths)
+    if not paths:
+        raise DataError("no file was given; expected a file, a folder or several files")
+    with TemporaryDirectory(prefix="xmlcore-", ignore_cleanup_errors=True) as scratch:
+        budget = archives.Budget(limits, Path(scratch))
+        try:
+            files = _listed([Path(path) for path in paths], budget)
+        except OSError as error:
+            raise DataError(f"{error.filename or paths[0]} cannot be read: {error.strerror or error}") from error
+        if not files:
+            raise DataError(f"{Path(paths[0]).name} holds no file; expected a data set")
+        yield tuple(sorted(files, key=lambda file: file.name))
+
+
+def _listed(paths: list[Path], budget: archives.Budget) -> list[DataFile]:
+    limits = budget.limits
+    total = 0
+    files: list[DataFile] = []
+    for path in paths:
+        if not path.exists():
+            raise DataError(f"{path} does not exist; expected a file or a folder")
+        if path.is_dir():
+            files += [_ungzipped(file, budget) for file in _in_folder(path, limits)]
+            continue
+        total += path.stat().st_size
+        if total > limits.max_upload_bytes:
+            raise DataError(f"{path.name}: files of more than {limits.max_upload_bytes / 1e6:,.0f} MB, the limit")
+        files += _expanded(DataFile(path.name, path), budget)
+    if len(files) > limits.max_files:
+        raise DataError(f"{len(files)} files were given; expected at most {limits.max_files}")
+    if len({file.name for file in files}) < len(files):
+        twice = next(file.name for file in files if sum(other.name == file.name for other in files) > 1)
+        raise DataError(f"two files are called {twice}; expected each name once")
+    return files
+
+
+def _in_folder(folder: Path, limits: Limits) -> list[DataFile]:
+    found: list[DataFile] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not archives.ignorable(name))
+        for name in names:
+            path = Path(parent, name)
+            if archives.ignorable(name) or not path.is_file():
+                continue
+            found.append(DataFile(path.relative_to(folder).as_posix(), path))
+            if len(found) > limits.max_files:
+                raise DataError(f"{folder} holds more than {limits.max_files} files; expected a data set's folder")
+    return found
+
+
+def _expanded(file: DataFile, budget: archives.Budget) -> list[DataFile]:
+    head = file.head()
+    if archives.is_zip(head) and not file.has_suffix(".npz") and not archives.is_array_archive(file.path):
+        members = archives.expand_zip(file.path, file.name, budget)
+    elif archives.is_tar(head):
+        members = archives.expand_tar(file.path, file.name, budget)
+    elif archives.is_gzip(head):
+        plain = _ungzipped(file, budget)
+        if not archives.is_tar(plain.head()):
+            return [plain]
+        members = archives.expand_tar(plain.path, file.name, budget)
+    elif file.has_suffix(".zip", ".gz", ".tgz", ".tar"):
+        raise DataError(f"{file.name} is no archive, whatever its name says; expected zip, tar or gzip")
+    else:
+        return [file]
+    return [_ungzipped(DataFile(name, path), budget) for name, path in members]
+
+
+def _ungzipped(file: DataFile, budget: archives.Budget) -> DataFile:
+    if not archives.is_gzip(file.head()):
+        return file
+    return DataFile(re.sub(r"(?i)\.gz$", "", file.name), archives.expand_gzip(file.path, file.name, budget))
+
+
+def is_text(file: DataFile) -> bool:
+    """Whether the first bytes of a file are those of text in UTF-8: no zero byte, and decodable."""
+    head = file.head()
+    if b"\0" in head:
+        return False
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return len(head) == HEAD and error.start > HEAD - 4  # a character cut by the end of the sample
+    return True
+
+
+def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
+    """Each line of a UTF-8 file with its number from 1, without its line end and without a byte order mark.
+
+    Raises DataError, naming the line, where a line is not UTF-8 or holds a zero byte.
+    """
+    with file.path.open("rb") as stream:
+        for number, raw in enumerate(stream, 1):
+            if number == 1:
+                raw = raw.removeprefix(_BOM)
+            if b"\0" in raw:
+                raise located(file, number, "holds a zero byte, so this is a binary file; expected text")
+            try:
+                yield number, raw.decode().rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                seen = raw[error.start : error.start + 1]
+                raise located(file, number, f"byte {seen!r} is not UTF-8; expected text in UTF-8") from error
+
+
+def role(file: DataFile) -> str | None:
+    """ "train", "test" or "valid" by a word of the file's name, or of the folder that it is in; None without one."""
+    for text in (PurePosixPath(file.base).stem, PurePosixPath(file.folder).name):
+        words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower())
+        for word in reversed(words):
+            if word in _ROLES:
+                return _ROLES[word]
+        for word in words:
+            if word.endswith(("train", "test")):
+                return "train" if word.endswith("train") else "test"
+    return None
+
+
+def train_and_test(files: Sequence[DataFile], what: str) -> tuple[DataFile, DataFile | None]:
+    """The training and the test file among files of one kind, told apart by their names; no test file for one alone.
+
+    Validation files are left out. Raises DataError, listing the names, where the choice is not clear.
+    """
+    wanted = [file for file in files if role(file) != "valid"] or list(files)
+    if len(wanted) == 1:
+        return wanted[0], None
+    train = [file for file in wanted if role(file) == "train"]
+    test = [file for file in wanted if role(file) == "test"]
+    if len(train) == 1 and len(test) == 1:
+        return train[0], test[0]
+    names = ", ".join(file.name for file in wanted[:6])
+    raise DataError(f"{len(wanted)} files with {what} ({names}); expected one, or one named train and one named test")

@@ -1,0 +1,146 @@
+"""Small files that may lie beside the data in any layout: names, pairs to mask, and what a data set says of itself.
+
+- `label_names.txt`, `output-items.txt` (PECOS), `label_map.txt` (X-Transformer), `Yf.txt`, `Y.txt`: a label in a line;
+- `feature_names.txt`, `Xf.txt`: a feature in a line;
+- `train_names.txt`, `test_names.txt`: an instance in a line;
+- `filter_labels_train.txt`, `filter_labels_test.txt`: an instance and a label, numbered from 0, that are masked before
+  ranking (in sets where documents are labels too, a document must not be recommended to itself);
+- `dataset.json`: name, feature_kind, A and B, as `write_xc_text` and `write_npz` leave them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from xmlcore.readers.files import DataFile, located, role, text_lines
+from xmlcore.readers.parts import Files, Parsed, Part
+
+LABEL_NAMES = ("label_names.txt", "output-items.txt", "label_map.txt", "yf.txt", "y.txt")
+FEATURE_NAMES = ("feature_names.txt", "xf.txt")
+INSTANCE_NAMES = ("train_names.txt", "test_names.txt")
+FILTERS = ("filter_labels_train.txt", "filter_labels_test.txt")
+ABOUT = "dataset.json"
+_HIGHEST = 1e6
+_COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT))
+
+
+def is_companion(file: DataFile) -> bool:
+    """Whether a file is one of the small ones of this module."""
+    return file.base.lower() in _COMPANIONS
+
+
+def find(files: Files, *names: str) -> DataFile | None:
+    """The first file with one of the names, in the order of the names; lower case."""
+    by_name = {file.base.lower(): file for file in reversed(files)}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def read_names(file: DataFile) -> np.ndarray:
+    """One name for each line; blank lines at the end are none."""
+    names = [line for _, line in text_lines(file)]
+    while names and not names[-1].strip():
+        names.pop()
+    return np.array(names, dtype=str)
+
+
+def with_companions(parsed: Parsed, files: Files) -> Parsed:
+    """`parsed` with what lies beside the data: names where they fit (where they do not, a note says so), pairs to mask.
+
+    Raises DataError, naming file and line, where such a file cannot be read or a pair names no instance.
+    """
+    notes = list(parsed.notes)
+    parts = {"train": parsed.train, "test": parsed.test}
+    sides = [part for part in parts.values() if part is not None]
+    n_labels = max(part.Y.shape[1] for part in sides)
+    n_features = max(_width(part) for part in sides)
+    label_names, feature_names = parsed.label_names, parsed.feature_names
+    if label_names is None:
+        label_names = _fitting(find(files, *LABEL_NAMES), n_labels, "labels", notes)
+    if feature_names is None and n_features:
+        feature_names = _fitting(find(files, *FEATURE_NAMES), n_features, "features", notes)
+    for side, part in parts.items():
+        if part is not None:
+            parts[side] = _with_side(part, side, files, notes)
+    about = _about(find(files, ABOUT))
+    return replace(parsed, **parts, **about, label_names=label_names, feature_names=feature_names, notes=tuple(notes))
+
+
+def _width(part: Part) -> int:
+    blocks = part.X if isinstance(part.X, tuple) else (part.X,)
+    return sum(block.shape[1] for block in blocks if block is not None)
+
+
+def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> np.ndarray | None:
+    if file is None:
+        return None
+    names = read_names(file)
+    if len(names) < count:
+        notes.append(f"{file.name} has {len(names):,} names for {count:,} {what} and was left out.")
+        return None
+    return names
+
+
+def _with_side(part: Part, side: str, files: Files, notes: list[str]) -> Part:
+    rows = part.Y.shape[0]
+    names = find(files, f"{side}_names.txt")
+    if part.names is None and names is not None:
+        found = read_names(names)
+        if len(found) == rows:
+            part = replace(part, names=found)
+        else:
+            notes.append(f"{names.name} has {len(found):,} names for {rows:,} instances and was left out.")
+    masks = [file for file in files if file.base.lower().startswith("filter") and role(file) == side]
+    if part.masked is None and masks:
+        masked = read_pairs(masks[0], rows)
+        part = replace(part, masked=masked)
+        notes.append(f"{len(masked[0]):,} pairs of {masks[0].name} are masked before ranking in {side}.")
+    return part
+
+
+def read_pairs(file: DataFile, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs (instance, label) of a filter file, numbered from 0, as two int64 arrays.
+
+    Raises DataError, naming the line, for anything else than two whole numbers, or an instance not below `rows`.
+    """
+    pairs = []
+    for number, line in text_lines(file):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 2 or not all(field.isascii() and field.isdigit() and len(field) < 10 for field in fields):
+            raise located(file, number, f"found {line[:40]!r}; expected an instance and a label, such as 0 17")
+        if int(fields[0]) >= rows:
+            raise located(file, number, f"instance {fields[0]} is out of range; expected 0 to {rows - 1}")
+        pairs.append((int(fields[0]), int(fields[1])))
+    flat = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(pairs))
+    return flat[::2], flat[1::2]
+
+
+def _about(file: DataFile | None) -> dict[str, object]:
+    """name, feature_kind, A and B of `dataset.json`, those that it has."""
+    if file is None:
+        return {}
+    text = "\n".join(line for _, line in text_lines(file))
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise located(
+            file, getattr(error, "lineno", None), "is no JSON; expected name, feature_kind, A and B"
+        ) from error
+    if not isinstance(said, dict):
+        raise located(file, 1, "is no JSON object; expected name, feature_kind, A and B")
+    about = {key: said[key] for key in ("name", "feature_kind", "A", "B") if key in said}
+    for key in ("A", "B"):
+        value = about.get(key, 1.0)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 <= value <= _HIGHEST or (key == "B" and value == 0):
+            raise located(file, None, f"{key} is {value!r}; expected a number, A not negative and B positive")
+    if about.get("feature_kind", "values") not in ("values", "counts"):
+        raise located(file, None, f"feature_kind is {about['feature_kind']!r}; expected values or counts")
+    if not isinstance(about.get("name", ""), str):
+        raise located(file, None, f"name is {about['name']!r}; expected text")
+    return about

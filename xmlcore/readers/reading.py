@@ -1,0 +1,130 @@
+"""The two questions about files: what format is this, and what data set is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from xmlcore.dataset import DataError, Dataset
+from xmlcore.readers import libsvm, xc_text
+from xmlcore.readers.assemble import assemble
+from xmlcore.readers.files import is_text, opened
+from xmlcore.readers.limits import LIMITS, Limits
+from xmlcore.readers.parts import Files, Format, Options
+
+# In the order in which they are listed to people, the most usual first.
+FORMATS: dict[str, Format] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        xc_text,
+        libsvm,
+    )
+}
+
+_SUFFIXES = re.compile(r"(?i)(\.(zip|tgz|tar|gz|txt|arff|xml|npz|npy|csv|tsv|jsonl?|svm|libsvm|mat|parquet|dat))+$")
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Which format files are taken to be in.
+
+    Attributes:
+        format: a name in FORMATS.
+        reason: why, in words.
+        alternatives: other formats that the same files could be in, the likelier ones first; a person may choose one.
+        split_columns: how many splits the files offer to choose from, 0 where there is nothing to choose.
+    """
+
+    format: str
+    reason: str
+    alternatives: tuple[Recognition, ...] = ()
+    split_columns: int = 0
+
+
+def read(
+    path_or_paths: str | Path | Sequence[str | Path],
+    *,
+    format: str | None = None,
+    split_column: int = 0,
+    test_share: float = 0.2,
+    seed: int = 0,
+    limits: Limits = LIMITS,
+    name: str | None = None,
+) -> Dataset:
+    """The data set in a file, a folder, several files, or an archive (`.zip`, `.tar`, `.tar.gz`, `.gz`).
+
+    Args:
+        path_or_paths: what to read.
+        format: a name in FORMATS; None recognises it from the content.
+        split_column: which split to use, from 0, where the files offer several.
+        test_share: the share of instances set aside for testing, above 0 and below 1, where there is no test set.
+        seed: of that split.
+        limits: bounds on sizes and numbers.
+        name: for the data set; None takes one from the files.
+
+    Raises DataError, naming the file, the line and what was expected, where the files are no data set.
+    """
+    if format is not None and format not in FORMATS:
+        raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
+    with opened(path_or_paths, limits) as files:
+        chosen = FORMATS[format or _recognised(files).format]
+        try:
+            parsed = chosen.read(files, Options(split_column, limits))
+        except MemoryError as error:
+            raise DataError(f"{files[0].name} needs more memory than there is; expected a smaller data set") from error
+        called = _called(path_or_paths)
+        if name is not None:
+            parsed = replace(parsed, name=name)
+        return assemble(parsed, called, f"{called}, read as: {chosen.title}.", test_share, seed)
+
+
+def recognise(path_or_paths: str | Path | Sequence[str | Path], *, limits: Limits = LIMITS) -> Recognition:
+    """The format of the data set in a file, a folder, several files, or an archive.
+
+    Raises DataError, saying what is there, where no format fits.
+    """
+    with opened(path_or_paths, limits) as files:
+        return _recognised(files)
+
+
+def _recognised(files: Files) -> Recognition:
+    claims = [(form.name, claim) for form in FORMATS.values() if (claim := form.claim(files)) is not None]
+    if not claims:
+        raise DataError(_unknown(files))
+    claims.sort(key=lambda claimed: -claimed[1].strength)
+    found = [Recognition(form, claim.reason, split_columns=claim.split_columns) for form, claim in claims]
+    return replace(found[0], alternatives=tuple(found[1:]))
+
+
+def _unknown(files: Files) -> str:
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files[:5]) + (", …" if len(files) > 5 else "")
+        return (
+            f"no known format fits these {len(files)} files ({names}); expected one of the formats listed in the help"
+        )
+    file = files[0]
+    if file.path.stat().st_size == 0:
+        return f"{file.name} is empty; expected a data set"
+    head = file.head()
+    if not is_text(file):
+        try:
+            head.decode()
+            line = head[: head.index(b"\0")].count(b"\n") + 1
+        except UnicodeDecodeError as error:
+            line = head[: error.start].count(b"\n") + 1
+        kind = "text in UTF-8 nor a binary format known here"
+        return f"{file.name}, line {line}: the file is neither {kind}; expected a format listed in the help"
+    first = head.split(b"\n")[0].decode(errors="replace")
+    return f"{file.name}, line 1: {first[:60]!r} fits no known format; expected a format listed in the help"
+
+
+def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:
+    """A name for the data set from its path: without the words and endings that only say what a file is."""
+    several = not isinstance(path_or_paths, (str, Path))
+    path = Path(path_or_paths[0] if several else path_or_paths)
+    stem = path.resolve().name if path.is_dir() else _SUFFIXES.sub("", path.name)
+    words = re.split(r"[-_. ]+", stem)
+    kept = [word for word in words if word.lower() not in ("train", "test", "trn", "tst", "data")]
+    return "-".join(kept) or PurePosixPath(stem).name

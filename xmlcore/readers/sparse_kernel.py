@@ -1,0 +1,279 @@
+"""The compiled loop that parses lines of `labels index:value index:value`.
+
+It reads every byte once. Decimal numbers are gathered as an integer of up to 18 digits and a power of ten; with up to
+15 digits and a power within ±22 both are exact in float64, so the quotient or product is correctly rounded, and
+otherwise the error stays far below float32, in which the values are kept.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+# What a line may begin with: nothing but features; labels wherever it does not begin with a blank (XC); labels unless
+# the first field is a feature (LIBSVM, where `#` begins a comment and blank lines are no instances).
+NO_LABELS, XC, LIBSVM = 0, 1, 2
+
+OK, LABEL, INDEX, COLON, VALUE, NOT_FINITE, FEATURE_RANGE, LABEL_RANGE, DUPLICATE = range(9)
+
+# Places in the report that the loop fills.
+CODE, POSITION, LINE, ROWS, N_FEATURES, N_LABELS, DETAIL = 0, 1, 2, 3, 4, 5, 6
+WIDEST_FEATURE, WIDEST_LABEL, VALUED_LABELS, REPEATED_LABELS, BLANK_LINES, DROPPED_LABELS = 7, 8, 9, 10, 11, 12
+REPORT_SIZE = 13
+
+_SPACE, _TAB, _RETURN, _NEWLINE, _HASH, _COMMA, _COLON = 32, 9, 13, 10, 35, 44, 58
+_ZERO, _NINE, _PLUS, _MINUS, _DOT, _E_LARGE, _E_SMALL = 48, 57, 43, 45, 46, 69, 101
+_MAX_DIGITS = 18
+_POWERS = np.array([float(f"1e{power}") for power in range(309)])
+_FLOAT32_MAX = 3.4028235677973366e38  # from here on the nearest float32 is infinity
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_blank(byte):
+    return byte in (_SPACE, _TAB, _RETURN)
+
+
+@numba.njit(cache=True, nogil=True)
+def _whole_number(text, at):
+    """The number that starts at `at`, and where it ends; the end is `at` where there is none. Stays below 10^18."""
+    number = np.int64(0)
+    while _ZERO <= text[at] <= _NINE:
+        if number < 10**16:
+            number = number * 10 + (text[at] - _ZERO)
+        at += 1
+    return number, at
+
+
+@numba.njit(cache=True, nogil=True)
+def _scaled(mantissa, exponent):
+    if mantissa == 0:
+        return 0.0
+    if exponent > 308:
+        return np.inf
+    if exponent >= 0:
+        return mantissa * _POWERS[exponent]
+    if exponent >= -308:
+        return mantissa / _POWERS[-exponent]
+    return 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _decimal(text, at):
+    """The decimal number that starts at `at`, and where it ends; the end is `at` where there is none."""
+    start = at
+    negative = text[at] == _MINUS
+    if negative or text[at] == _PLUS:
+        at += 1
+    mantissa = np.int64(0)
+    digits = 0
+    exponent = 0
+    seen = False
+    while _ZERO <= text[at] <= _NINE:
+        seen = True
+        if digits < _MAX_DIGITS:
+            mantissa = mantissa * 10 + (text[at] - _ZERO)
+            digits += mantissa > 0
+        else:
+            exponent += 1
+        at += 1
+    if text[at] == _DOT:
+        at += 1
+        while _ZERO <= text[at] <= _NINE:
+            seen = True
+            if digits < _MAX_DIGITS:
+                mantissa = mantissa * 10 + (text[at] - _ZERO)
+                digits += mantissa > 0
+                exponent -= 1
+            at += 1
+    if not seen:
+        return 0.0, start
+    if text[at] == _E_SMALL or text[at] == _E_LARGE:
+        at += 1
+        minus = text[at] == _MINUS
+        if minus or text[at] == _PLUS:
+            at += 1
+        power, end = _whole_number(text, at)
+        if end == at:
+            return 0.0, start
+        at = end
+        power = min(power, 100_000)
+        exponent += -power if minus else power
+    value = _scaled(mantissa, exponent)
+    return (-value if negative else value), at
+
+
+@numba.njit(cache=True, nogil=True)
+def _starts_with_feature(text, at):
+    """Whether the field at `at` is `index:value` and not a list of labels."""
+    colon = False
+    while text[at] > _SPACE:
+        if text[at] == _COMMA:
+            return False
+        colon = colon or text[at] == _COLON
+        at += 1
+    return colon
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort_row(indices, values, start, stop):
+    order = np.argsort(indices[start:stop])
+    indices[start:stop] = indices[start:stop][order]
+    values[start:stop] = values[start:stop][order]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sorted_labels(labels, start, stop):
+    """Sorts labels[start:stop] and drops repetitions; the new end."""
+    labels[start:stop] = np.sort(labels[start:stop])
+    end = start
+    for at in range(start, stop):
+        if end == start or labels[at] != labels[end - 1]:
+            labels[end] = labels[at]
+            end += 1
+    return end
+
+
+@numba.njit(cache=True, nogil=True)
+def _read_labels(text, at, n_labels, labels, filled, report):
+    """Reads the label field at `at` into labels[filled:]; where it ends, and the new number filled."""
+    start = filled
+    increasing = True
+    while True:
+        report[POSITION] = at
+        label, end = _whole_number(text, at)
+        if end == at:
+            report[CODE] = LABEL
+            return at, filled
+        relevant = True
+        if text[end] == _COLON:
+            value, stop = _decimal(text, end + 1)
+            if stop == end + 1 or not np.isfinite(value):
+                report[CODE] = VALUE
+                return at, filled
+            report[VALUED_LABELS] += 1
+            relevant = value != 0
+            report[DROPPED_LABELS] += not relevant
+            end = stop
+        if text[end] != _COMMA and text[end] != _NEWLINE and not _is_blank(text[end]):
+            report[CODE] = LABEL
+            return at, filled
+        if label >= n_labels:
+            report[CODE] = LABEL_RANGE
+            report[DETAIL] = label
+            return at, filled
+        report[WIDEST_LABEL] = max(report[WIDEST_LABEL], label + 1)
+        if relevant:
+            increasing = increasing and (filled == start or labels[filled - 1] < label)
+            labels[filled] = label
+            filled += 1
+        if text[end] != _COMMA:
+            break
+        at = end + 1
+    if not increasing:
+        unique = _sorted_labels(labels, start, filled)
+        report[REPEATED_LABELS] += filled - unique
+        filled = unique
+    return end, filled
+
+
+@numba.njit(cache=True, nogil=True)
+def parse_lines(text, form, base, n_features, n_labels, features, values, row_features, labels, row_labels, report):
+    """Parses whole lines of bytes into the given arrays.
+
+    Args:
+        text: uint8, ends with a newline.
+        form: NO_LABELS, XC or LIBSVM.
+        base: the number of the first feature, 0 or 1; it becomes 0.
+        n_features, n_labels: every index must be below (after the base is taken off).
+        features, values, row_features, labels, row_labels: int32, float32, int64, int32, int64, filled from the
+            start: indices and values of all rows one after another, and how many each row has; the same for labels.
+            Zero values are left out; features and labels of a row are put in order.
+        report: int64 of REPORT_SIZE, zeros. CODE stays OK or says what is wrong at byte POSITION, in line LINE from 0.
+    """
+    at = 0
+    line = 0
+    rows = 0
+    filled = 0
+    n_filled = 0
+    blank_lines = 0
+    while at < len(text):
+        report[LINE] = line
+        line += 1
+        start = at
+        first_feature = filled
+        first_label = n_filled
+        has_field = form != NO_LABELS and text[at] != _NEWLINE and not _is_blank(text[at])
+        if has_field and (form == XC or (text[at] != _HASH and not _starts_with_feature(text, at))):
+            at, n_filled = _read_labels(text, at, n_labels, labels, n_filled, report)
+            if report[CODE] != OK:
+                return
+        previous = -1
+        increasing = True
+        while True:
+            while _is_blank(text[at]):
+                at += 1
+            if text[at] == _NEWLINE:
+                break
+            if form == LIBSVM and text[at] == _HASH:
+                break
+            report[POSITION] = at
+            index, end = _whole_number(text, at)
+            if end == at:
+                report[CODE] = INDEX
+                return
+            if text[end] != _COLON:
+                report[CODE] = COLON
+                return
+            index -= base
+            if index < 0 or index >= n_features:
+                report[CODE] = FEATURE_RANGE
+                report[DETAIL] = index + base
+                return
+            value, stop = _decimal(text, end + 1)
+            if stop == end + 1 or (text[stop] != _NEWLINE and not _is_blank(text[stop])):
+                report[CODE] = VALUE
+                return
+            if not abs(value) < _FLOAT32_MAX:
+                report[CODE] = NOT_FINITE
+                return
+            if index <= previous:
+                increasing = False
+            previous = index
+            features[filled] = index
+            values[filled] = value
+            filled += 1
+            at = stop
+        comment = text[at] == _HASH
+        while text[at] != _NEWLINE:
+            at += 1
+        # A line that holds a blank is an instance without labels and features; one that holds nothing may be none.
+        empty = at == start or (at == start + 1 and text[start] == _RETURN) or (comment and text[start] == _HASH)
+        at += 1
+        blank_lines = blank_lines + 1 if empty else 0
+        if empty and form == LIBSVM:
+            continue
+        if not increasing:
+            _sort_row(features, values, first_feature, filled)
+        kept = first_feature
+        widest = -1
+        for place in range(first_feature, filled):
+            if features[place] == widest:
+                report[CODE] = DUPLICATE
+                report[DETAIL] = widest + base
+                report[POSITION] = start
+                return
+            widest = features[place]
+            if values[place] != 0:
+                features[kept] = widest
+                values[kept] = values[place]
+                kept += 1
+        filled = kept
+        report[WIDEST_FEATURE] = max(report[WIDEST_FEATURE], widest + 1)
+        row_features[rows] = filled - first_feature
+        row_labels[rows] = n_filled - first_label
+        rows += 1
+    report[LINE] = line
+    report[ROWS] = rows
+    report[N_FEATURES] = filled
+    report[N_LABELS] = n_filled
+    report[BLANK_LINES] = blank_lines

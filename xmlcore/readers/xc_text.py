@@ -1,0 +1,217 @@
+"""The text format of the Extreme Classification Repository.
+
+    3 4 2
+    0,1 0:0.5 3:1.25
+    1 2:1
+     1:0.75
+
+The first line may say how many points, features and labels there are. Each further line is one instance: its labels
+with commas between, then `feature:value` fields, everything numbered from 0. An instance without labels begins with a
+blank, and an instance without features ends after its labels. Train and test are two files, or one file with two more
+that hold the numbers (from 1) of its training and test instances, one column for each of several splits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from xmlcore.dataset import DataError
+from xmlcore.readers import sparse_kernel as kernel
+from xmlcore.readers.assemble import take_part
+from xmlcore.readers.files import DataFile, is_text, located, role, text_lines, train_and_test
+from xmlcore.readers.names import is_companion, with_companions
+from xmlcore.readers.parts import CERTAIN, LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
+from xmlcore.readers.sparse_lines import SparseLines, drop_blank_end, read_sparse_lines
+
+_HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)[ \t]+(\d+)\s*")
+_VALUED = rb"[^\s:,]+(?::[^\s:,]*)?"
+_LINE = re.compile(rb"(?:" + _VALUED + rb"(?:," + _VALUED + rb")*)?(?:[ \t]+\d+:[^\s:]+)*\s*")
+_FEATURE = re.compile(rb"(?:^|[ \t])\d+:[^\s:]+")
+_SPLIT = re.compile(r"(train|trn|tr|test|tst|te|ts)[-_]?split", re.IGNORECASE)
+_SAMPLE = 20
+
+
+def header(file: DataFile) -> tuple[int, int, int] | None:
+    """The points, features and labels that a file's first line gives, or None where that line is no header."""
+    first, _, rest = file.head().partition(b"\n")
+    found = _HEADER.fullmatch(first)
+    # Three whole numbers in each line are a table, not a header.
+    if not found or _HEADER.fullmatch(rest.partition(b"\n")[0]):
+        return None
+    points, features, labels = (int(number) for number in found.groups())
+    return points, features, labels
+
+
+def is_sparse_text(file: DataFile) -> bool:
+    """Whether a file's first lines look like labels and `feature:value` fields, perhaps after a header."""
+    if is_companion(file) or _SPLIT.search(file.base) or not is_text(file):
+        return False
+    lines = file.head().split(b"\n")[: _SAMPLE + 1]
+    lines = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    if header(file):
+        lines = lines[1:]
+    fitting = [line for line in lines if _LINE.fullmatch(line)]
+    has_features = any(_FEATURE.search(line) for line in fitting)
+    return len(fitting) * 2 >= len(lines) and (has_features or header(file) is not None)
+
+
+def sparse_files(files: Files) -> list[DataFile]:
+    """The files that look like sparse text. One file alone is taken as such where it is chosen by hand."""
+    return [file for file in files if is_sparse_text(file)] or [file for file in files if len(files) == 1]
+
+
+def counts_from_zero(files: Files) -> bool:
+    """Whether feature 0 occurs anywhere in the files."""
+    return any(_holds(file, (b" 0:", b"\t0:", b"\n0:")) for file in files)
+
+
+def _holds(file: DataFile, patterns: tuple[bytes, ...]) -> bool:
+    tail = b"\n"
+    with file.path.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            piece = tail + piece
+            if any(pattern in piece for pattern in patterns):
+                return True
+            tail = piece[-2:]
+    return False
+
+
+def _split_files(files: Files) -> tuple[DataFile, DataFile] | None:
+    sides: dict[str, list[DataFile]] = {"train": [], "test": []}
+    for file in files:
+        if found := _SPLIT.search(file.base):
+            sides["train" if found[1].lower().startswith("tr") else "test"].append(file)
+    return (sides["train"][0], sides["test"][0]) if all(len(side) == 1 for side in sides.values()) else None
+
+
+def _claim(files: Files) -> Claim | None:
+    data = [file for file in files if is_sparse_text(file)]
+    if not data:
+        return None
+    data.sort(key=lambda file: role(file) == "test")
+    splits = _split_files(files)
+    columns = _first_width(splits[0]) if splits else 0
+    if headed := [file for file in data if header(file)]:
+        points, features, labels = header(headed[0])
+        reason = f"{headed[0].name} begins with a header: {points:,} points, {features:,} features, {labels:,} labels"
+        return Claim(CERTAIN, reason, columns)
+    if splits:
+        return Claim(CERTAIN, f"{data[0].name} holds sparse lines and {splits[0].name} numbers its instances", columns)
+    if counts_from_zero(data):
+        return Claim(LIKELY, f"{data[0].name} holds lines of labels and features, and features count from 0")
+    return Claim(POSSIBLE, f"{data[0].name} holds lines of labels and features; feature 0 may just not occur")
+
+
+def _first_width(file: DataFile) -> int:
+    return len(file.head().partition(b"\n")[0].split())
+
+
+def _read(files: Files, options: Options) -> Parsed:
+    splits = _split_files(files)
+    data = sparse_files(files)
+    if not splits:
+        return read_pair(files, data, lambda file: _read_file(file, options))
+    if len(data) != 1:
+        names = ", ".join(file.name for file in data) or "none"
+        raise DataError(f"beside {splits[0].name} expected one file with the instances; found {names}")
+    lines = _read_file(data[0], options)
+    part = Part(lines.Y, lines.X)
+    rows = [_split_rows(file, options.split_column, part.Y.shape[0]) for file in splits]
+    notes = _label_notes(lines)
+    width = _first_width(splits[0])
+    if width > 1:
+        notes.append(f"Split {options.split_column + 1} of {width} in {splits[0].name} is used.")
+    shared = np.intersect1d(*rows)
+    if shared.size:
+        notes.append(f"{shared.size:,} instances are in both train and test.")
+    parsed = Parsed(take_part(part, rows[0]), take_part(part, rows[1]), notes=tuple(notes))
+    return with_companions(parsed, files)
+
+
+def read_pair(files: Files, data: Files, read_file: Callable[[DataFile], SparseLines]) -> Parsed:
+    """The training and test instances of the files `data`, with what lies beside them in `files`.
+
+    Raises DataError where no file is given, or where it is not clear which is for training.
+    """
+    if not data:
+        raise DataError(f"{files[0].name}: no line of labels and features, such as 3,17 12:0.5; expected sparse text")
+    train_file, test_file = train_and_test(data, "labels and features")
+    train = read_file(train_file)
+    test = None if test_file is None else read_file(test_file)
+    notes = _label_notes(train, *([] if test is None else [test]))
+    parsed = Parsed(Part(train.Y, train.X), None if test is None else Part(test.Y, test.X), notes=tuple(notes))
+    return with_companions(parsed, files)
+
+
+def _read_file(file: DataFile, options: Options) -> SparseLines:
+    head = header(file)
+    limit = options.limits.max_columns
+    if head and max(head[1:]) > limit:
+        raise located(file, 1, f"the header names {max(head[1:])} features or labels; expected at most {limit}")
+    points, n_features, n_labels = head or (None, None, None)
+    lines = read_sparse_lines(
+        file,
+        form=kernel.XC,
+        skip_lines=1 if head else 0,
+        n_features=n_features,
+        n_labels=n_labels,
+        max_columns=limit,
+    )
+    # Blank lines at the end are instances only where the header counts them.
+    lines = drop_blank_end(lines, points or 0)
+    rows = lines.X.shape[0]
+    if points is not None and rows != points:
+        raise located(file, 1, f"the header says {points} points but {rows} lines follow; expected the same number")
+    if rows == 0:
+        raise located(file, None, "holds no instance; expected lines such as 3,17 12:0.5")
+    return lines
+
+
+def _split_rows(file: DataFile, column: int, rows: int) -> np.ndarray:
+    found = []
+    for number, line in text_lines(file):
+        fields = line.split()
+        if not fields:
+            continue
+        if not 0 <= column < len(fields):
+            raise located(file, number, f"has {len(fields)} columns; expected a split in column {column + 1}")
+        field = fields[column]
+        if not (field.isascii() and field.isdigit() and 1 <= int(field[:18]) <= rows):
+            raise located(file, number, f"found {field!r}; expected the number of an instance, 1 to {rows}")
+        found.append(int(field) - 1)
+    if not found:
+        raise located(file, None, "is empty; expected the numbers of instances, one in a line")
+    chosen = np.unique(found)
+    if len(chosen) < len(found):
+        raise located(file, None, f"names {len(found) - len(chosen)} instances twice in column {column + 1}")
+    return np.array(found)
+
+
+def _label_notes(*sides: SparseLines) -> list[str]:
+    notes = []
+    valued, dropped, repeated = (
+        sum(getattr(side, what) for side in sides) for what in ("valued_labels", "dropped_labels", "repeated_labels")
+    )
+    if valued:
+        zero = f", but {dropped:,} of value 0 do not count" if dropped else ""
+        notes.append(f"{valued:,} labels carry a value, such as 12:0.5; each is read as 1{zero}.")
+    if repeated:
+        notes.append(f"{repeated:,} labels are named again in one line; each counts once.")
+    return notes
+
+
+FORMAT = Format(
+    name="xc-text",
+    title="Extreme Classification Repository, text",
+    help=(
+        "One line an instance: labels with commas between, then feature:value fields, all numbered from 0; a first "
+        "line with the numbers of points, features and labels may be there; train and test as two files, or one with "
+        "split files."
+    ),
+    example="3 4 2\n0,1 0:0.5 3:1.25\n1 2:1\n 1:0.75",
+    claim=_claim,
+    read=_read,
+)
