@@ -1,5 +1,6 @@
 """XML-ridge: ridge regression for extreme multi-label learning, solved, evaluated and explained exactly."""
 
+from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, label_table
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
@@ -17,10 +18,14 @@ __all__ = [
     "RidgeFactorization",
     "VariantResult",
     "catalog_entries",
+    "contributions",
     "coverage_at_k",
     "evaluate",
     "evaluate_scores",
+    "frequency_bins",
+    "head_torso_tail",
     "inverse_propensity",
+    "label_table",
     "lambda_range",
     "load_dataset",
     "ndcg_at_k",
