@@ -1,14 +1,13 @@
-"""Gram matrices, eigendecompositions, products and Cholesky solves: arrays in, arrays out, no labels.
+"""Gram matrices, their eigendecomposition and Cholesky solves: arrays in, arrays out, no labels.
 
-Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`). Compiled kernels take row pointers in int64 and
-indices in int32, so that each is compiled once for each type of value. They run in numba's parallel loops, whose
-results do not depend on the number of threads: every output row belongs to one thread.
+Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numba import njit, prange
@@ -16,6 +15,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from xmlcore.dataset import Block, DataError
+from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, times_sparse
 
 FLOAT64_LIMIT = 5_000
 """Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
@@ -30,11 +30,16 @@ FLOAT32_CUT = 3e-7
 # if it were dense. A scattered sum handles about one pair of entries in the time in which BLAS handles forty, and a
 # share p of filled rows leaves p² of the pairs: they cross near 1/√40.
 _DENSE_SHARE = 0.15
-_CHUNK = 2_048
-_TILE = 16
 
 
-# --- kernels -------------------------------------------------------------------------------------------------------
+def warm_up() -> None:
+    """Compile every kernel, or load it from numba's cache on disk, on tiny matrices."""
+    block = sparse.csr_array(np.eye(8, dtype=np.float32))  # eight rows: no column counts as frequent
+    for dtype in (np.float32, np.float64):
+        gram((block,), of_rows=True, dtype=dtype)
+        multiply((block,), np.eye(8, dtype=dtype), dtype)
+    times_sparse(np.eye(8, dtype=np.float32), block)
+    _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2))
 
 
 @njit(parallel=True, cache=True, nogil=True)
@@ -55,170 +60,6 @@ def _add_row_products(indptr, indices, data, t_indptr, t_indices, t_data, lower,
                 if j > last:
                     break
                 row[j] += value * t_data[other]
-
-
-@njit(parallel=True, cache=True, nogil=True)
-def _sparse_times_dense(indptr, indices, data, B, out):
-    """out = A B with A in CSR and B dense by rows, each row summed in float64."""
-    for i in prange(out.shape[0]):
-        total = np.zeros(B.shape[1])
-        for at in range(indptr[i], indptr[i + 1]):
-            value = data[at]
-            row = B[indices[at]]
-            for j in range(row.size):
-                total[j] += value * row[j]
-        for j in range(total.size):
-            out[i, j] = total[j]
-
-
-@njit(parallel=True, cache=True, nogil=True)
-def _dense_times_columns(A, indptr, indices, data, out):
-    """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
-    rows, inner = A.shape
-    for tile in prange((rows + _TILE - 1) // _TILE):
-        first = np.int64(tile) * _TILE
-        width = min(_TILE, rows - first)
-        turned = np.zeros((inner, _TILE), np.float32)
-        for k in range(width):
-            for d in range(inner):
-                turned[d, k] = A[first + k, d]
-        for column in range(out.shape[1]):
-            total = np.zeros(_TILE)
-            for at in range(indptr[column], indptr[column + 1]):
-                value = data[at]
-                source = turned[indices[at]]
-                for k in range(_TILE):
-                    total[k] += value * source[k]
-            for k in range(width):
-                out[first + k, column] = total[k]
-
-
-@njit(parallel=True, cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _matrix_times_vector(K, x, out):
-    """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
-    for i in prange(K.shape[0]):
-        total = 0.0
-        row = K[i]
-        for j in range(row.size):
-            total += np.float64(row[j]) * x[j]
-        out[i] = total
-
-
-def warm_up() -> None:
-    """Compile every kernel, or load it from numba's cache on disk, on tiny matrices."""
-    block = sparse.csr_array(np.eye(8, dtype=np.float32))  # eight rows: no column counts as frequent
-    for dtype in (np.float32, np.float64):
-        gram((block,), of_rows=True, dtype=dtype)
-        multiply((block,), np.eye(8, dtype=dtype), dtype)
-    times_sparse(np.eye(8, dtype=np.float32), block)
-    _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2))
-
-
-# --- products ------------------------------------------------------------------------------------------------------
-
-
-def _parts(
-    A: sparse.csr_array | sparse.csc_array, dtype: type = np.float64
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pointers, indices and values of A in the types that the kernels are compiled for."""
-    return (
-        A.indptr.astype(np.int64, copy=False),
-        A.indices.astype(np.int32, copy=False),
-        A.data.astype(dtype, copy=False),
-    )
-
-
-def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
-    """Slices that cover 0…n−1 in order, each of at most `size`."""
-    return (slice(start, min(start + size, n)) for start in range(0, n, max(size, 1)))
-
-
-def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-    """X B, rows×k, for X of N columns in blocks and B of shape (N, k); summed in float64, returned as `dtype`."""
-    out: np.ndarray | None = None
-    start = 0
-    for block in X:
-        part = B[start : start + block.shape[1]]
-        start += block.shape[1]
-        product = np.empty((block.shape[0], B.shape[1]), dtype if len(X) == 1 else np.float64)
-        if sparse.issparse(block):
-            _sparse_times_dense(*_parts(block), np.ascontiguousarray(part), product)
-        else:
-            _dense_product(block, part, product)
-        out = product if out is None else out.__iadd__(product)
-    return out.astype(dtype, copy=False)
-
-
-def _dense_product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
-    """out = A B in float64, converted piece by piece."""
-    for columns in chunks(B.shape[1]):
-        wide = B[:, columns].astype(np.float64, copy=False)
-        for rows in chunks(A.shape[0]):
-            out[rows, columns] = A[rows].astype(np.float64, copy=False) @ wide
-
-
-def product(A: np.ndarray, B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-    """A B for dense matrices of any float types, in float64 without a whole float64 copy of either."""
-    out = np.empty((A.shape[0], B.shape[1]), dtype)
-    _dense_product(A, B, out)
-    return out
-
-
-def product_with_leading(A: np.ndarray, V: np.ndarray, leading: int) -> np.ndarray:
-    """A V in float32 for A in float64 (rows×r) and V in float32 (r×r'), as accurate as if A had no large components.
-
-    What A has in the last `leading` columns of V, which are orthogonal to the others, is taken out in float64 first:
-    (A − C V_leadᵀ) V_rest with C = A V_lead equals A V_rest, and rounds relative to what is left.
-    """
-    if not leading:
-        return A.astype(np.float32) @ V
-    lead = V[:, -leading:].astype(np.float64)
-    components = A @ lead
-    out = (A - components @ lead.T).astype(np.float32) @ V
-    out[:, -leading:] = components
-    return out
-
-
-def multiply_transposed(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
-    """Xᵀ B, shape (N, k), for X in blocks of D rows and B of shape (D, k); summed in float64, returned as `dtype`."""
-    out = np.empty((sum(block.shape[1] for block in X), B.shape[1]), dtype)
-    start = 0
-    for block in X:
-        part = out[start : start + block.shape[1]]
-        start += block.shape[1]
-        if sparse.issparse(block):
-            _sparse_times_dense(*_parts(block.T.tocsr()), np.ascontiguousarray(B), part)
-        else:
-            total = np.zeros(part.shape)
-            for rows in chunks(block.shape[0]):
-                total += block[rows].T.astype(np.float64) @ B[rows].astype(np.float64, copy=False)
-            part[:] = total
-    return out
-
-
-def transposed_times_sparse(X: tuple[Block, ...], S: sparse.csr_array, dtype: type = np.float64) -> np.ndarray:
-    """Xᵀ S as a dense (N, k) array for X in blocks of D rows and a sparse S of shape (D, k), summed in float64."""
-    parts = []
-    for block in X:
-        if sparse.issparse(block):
-            parts.append((block.T.astype(np.float64) @ S).toarray().astype(dtype, copy=False))
-        else:
-            turned = np.empty((S.shape[1], block.shape[1]), dtype)
-            _sparse_times_dense(*_parts(S.T.tocsr()), np.ascontiguousarray(block), turned)
-            parts.append(turned.T)
-    return parts[0] if len(parts) == 1 else np.vstack(parts)
-
-
-def times_sparse(A: np.ndarray, S: sparse.csr_array | sparse.csc_array) -> np.ndarray:
-    """A S, rows×k float32, for a dense A of shape (rows, D) and a sparse S of shape (D, k), best given in CSC."""
-    columns = _parts(S.tocsc(), np.float32)
-    out = np.empty((A.shape[0], S.shape[1]), np.float32)
-    for rows in chunks(A.shape[0]):
-        _dense_times_columns(np.ascontiguousarray(A[rows], dtype=np.float32), *columns, out[rows])
-    return out
-
-
-# --- Gram matrices -------------------------------------------------------------------------------------------------
 
 
 def gram(X: tuple[Block, ...], *, of_rows: bool, dtype: type) -> np.ndarray:
@@ -295,7 +136,7 @@ def _add_sparse_products(out: np.ndarray, A: sparse.csr_array, B: sparse.csr_arr
         rare = np.flatnonzero(counts <= _DENSE_SHARE * B.shape[0])
         B = _columns(B, rare)
         A = B if lower else _columns(A, rare)
-    _add_row_products(*_parts(A, out.dtype), *_parts(B.T.tocsr(), out.dtype), lower, out)
+    _add_row_products(*compiled_parts(A, out.dtype), *compiled_parts(B.T.tocsr(), out.dtype), lower, out)
 
 
 def _columns(A: sparse.csr_array, columns: np.ndarray) -> sparse.csr_array:
@@ -331,9 +172,6 @@ def _mirror_lower(K: np.ndarray) -> None:
             K[columns, rows] = K[rows, columns].T
 
 
-# --- eigendecomposition --------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Eigenpairs:
     """Eigenpairs of a Gram matrix of size r, in ascending order, null directions dropped.
@@ -348,6 +186,17 @@ class Eigenpairs:
     values: np.ndarray
     vectors: np.ndarray
     leading: int
+
+
+@njit(parallel=True, cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _matrix_times_vector(K, x, out):
+    """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
+    for i in prange(K.shape[0]):
+        total = 0.0
+        row = K[i]
+        for j in range(row.size):
+            total += np.float64(row[j]) * x[j]
+        out[i] = total
 
 
 def eigenpairs(K: np.ndarray) -> Eigenpairs:
@@ -408,9 +257,6 @@ def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, vectors
 
 
-# --- solves and scalars --------------------------------------------------------------------------------------------
-
-
 def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray) -> np.ndarray:
     """(K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
 
@@ -431,7 +277,7 @@ def squared_norm(X: tuple[Block, ...]) -> float:
     total = 0.0
     for block in X:
         values = block.data if sparse.issparse(block) else block
-        for part in chunks(values.shape[0], 1 << 20 if values.ndim == 1 else _CHUNK):
+        for part in chunks(values.shape[0], 1 << 20 if values.ndim == 1 else 1 << 10):
             total += float(np.square(values[part], dtype=np.float64).sum())
     return total
 
@@ -447,3 +293,24 @@ def largest_eigenvalue(X: tuple[Block, ...], iterations: int = 12) -> float:
         v = multiply_transposed(X, multiply(X, v / length, np.float64), np.float64)
         sigma = float(np.linalg.norm(v))
     return sigma
+
+
+def default_memory_budget() -> int:
+    """A quarter of the memory that is free now, in bytes; of the whole memory where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
+    return free // 4
+
+
+def check_reg_lambda(reg_lambda: float) -> float:
+    """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
+    try:
+        value = float(reg_lambda)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"reg_lambda is {reg_lambda!r}; expected a number above 0") from error
+    if not (np.isfinite(value) and value > 0):
+        raise DataError(f"reg_lambda is {value:g}; expected a finite number above 0")
+    return value

@@ -11,42 +11,20 @@ The factorisation depends neither on λ nor on the propensities, which only resc
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from xmlcore import linalg
+from xmlcore import leaveout, linalg, products
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
+from xmlcore.linalg import check_reg_lambda, default_memory_budget
 
 Progress = Callable[[str, float | None], None]
 Rows = slice | np.ndarray
-
-
-def default_memory_budget() -> int:
-    """A quarter of the memory that is free now, in bytes; of the whole memory where the system does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
-    return free // 4
-
-
-def check_reg_lambda(reg_lambda: float) -> float:
-    """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
-    try:
-        value = float(reg_lambda)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"reg_lambda is {reg_lambda!r}; expected a number above 0") from error
-    if not (np.isfinite(value) and value > 0):
-        raise DataError(f"reg_lambda is {value:g}; expected a finite number above 0")
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,14 +155,14 @@ class RidgeFactorization:
     def label_blocks(self, bytes_each: int) -> list[slice]:
         """Slices of labels such that `bytes_each` for every label of a block stays within the memory budget."""
         width = max(1, min(self.n_labels, self.memory_budget // max(1, bytes_each)))
-        return list(linalg.chunks(self.n_labels, width))
+        return list(products.chunks(self.n_labels, width))
 
     def _label_coefficients(self, labels: Rows) -> np.ndarray:
         """Q[:, labels], computed, in float32 from sums in float64."""
         if self.form == "dual":
-            return linalg.times_sparse(self.eigenvectors.T, self._labels_by_column[:, labels])
-        right = linalg.transposed_times_sparse(self.X_train, self.Y_train[:, labels])
-        return linalg.product(self.eigenvectors.T, right)
+            return products.times_sparse(self.eigenvectors.T, self._labels_by_column[:, labels])
+        right = products.transposed_times_sparse(self.X_train, self.Y_train[:, labels])
+        return products.product(self.eigenvectors.T, right)
 
     def project(self, X_new: Features) -> np.ndarray:
         """P, shape (rows, r'), float32: what scores need of new rows, whatever λ is.
@@ -193,14 +171,14 @@ class RidgeFactorization:
         """
         X_new = self.as_features(X_new)
         if self.form == "primal":
-            return linalg.multiply(X_new, self.eigenvectors)
+            return products.multiply(X_new, self.eigenvectors)
         P = np.empty((n_rows(X_new), self.eigenvalues.size), np.float32)
-        for rows in linalg.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
+        for rows in products.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
             K_new = linalg.cross_gram(take_rows(X_new, rows), self.X_train, np.float64)
             if self.precision == "float64":
-                P[rows] = linalg.product(K_new, self.eigenvectors)
+                P[rows] = products.product(K_new, self.eigenvectors)
             else:
-                P[rows] = linalg.product_with_leading(K_new, self.eigenvectors, self.leading)
+                P[rows] = products.product_with_leading(K_new, self.eigenvectors, self.leading)
         return P
 
     def as_features(self, X_new: Features, name: str = "X_new") -> tuple[Block, ...]:
@@ -232,12 +210,12 @@ class RidgeFactorization:
             return P @ (shrink[:, None] * Q) if Q.shape[1] < P.shape[0] else (P * shrink) @ Q
         if self.form == "dual":
             votes = (P * shrink.astype(np.float32)) @ self.eigenvectors.T
-            return linalg.times_sparse(votes, self._labels_by_column[:, labels])
-        back = linalg.product(P * shrink, self.eigenvectors.T, np.float64)
+            return products.times_sparse(votes, self._labels_by_column[:, labels])
+        back = products.product(P * shrink, self.eigenvectors.T, np.float64)
         Y = self.Y_train[:, labels]
         out = np.empty((P.shape[0], Y.shape[1]), np.float32)
-        for part in linalg.chunks(Y.shape[1], max(1, self.memory_budget // (16 * self.size))):
-            out[:, part] = back @ linalg.transposed_times_sparse(self.X_train, Y[:, part])
+        for part in products.chunks(Y.shape[1], max(1, self.memory_budget // (16 * self.size))):
+            out[:, part] = back @ products.transposed_times_sparse(self.X_train, Y[:, part])
         return out
 
     def weights(self, reg_lambda: float, *, labels: Rows = slice(None)) -> np.ndarray:
@@ -248,9 +226,9 @@ class RidgeFactorization:
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         Q = self.Q[:, labels] if self.Q is not None else self._label_coefficients(labels)
         if self.form == "primal":
-            return linalg.product(self.eigenvectors, shrink[:, None] * Q)
-        return linalg.multiply_transposed(
-            self.X_train, linalg.product(self.eigenvectors, shrink[:, None] * Q, np.float64)
+            return products.product(self.eigenvectors, shrink[:, None] * Q)
+        return products.multiply_transposed(
+            self.X_train, products.product(self.eigenvectors, shrink[:, None] * Q, np.float64)
         )
 
     def votes(self, P: np.ndarray, reg_lambda: float) -> np.ndarray:
@@ -261,10 +239,88 @@ class RidgeFactorization:
         θ_l times that. `P` may be one row, shape (r',), or several.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
-        back = linalg.product(self.eigenvectors, (np.atleast_2d(P) * shrink).T, np.float64)
+        back = products.product(self.eigenvectors, (np.atleast_2d(P) * shrink).T, np.float64)
         if self.form == "primal":
-            back = linalg.multiply(self.X_train, back, np.float64)
+            back = products.multiply(self.X_train, back, np.float64)
         return back.T if np.ndim(P) == 2 else back[:, 0]
+
+    def training_factors(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P and R of training rows, (rows, r') float32 each, with H(λ) = P diag(1/(σ+λ)) Rᵀ: see `leaveout`."""
+        if self.form == "primal":
+            Z = products.multiply(take_rows(self.X_train, rows), self.eigenvectors)
+            return Z, Z
+        U = self.eigenvectors[rows]
+        return (U * self.eigenvalues).astype(np.float32), U
+
+    def leave_one_out_scores(self, reg_lambda: float, *, rows: Rows = slice(None)) -> np.ndarray:
+        """What each of the given training rows would score in a model trained without it, (rows, L), float32.
+
+        Exact: (f_il − h_i y_il) / (1 − h_i). For many rows or many λ, `leaveout.held_out_scores` gives blocks.
+        """
+        return leaveout.scores_left_out(self, reg_lambda, None, rows)
+
+    def leave_group_out_scores(self, reg_lambda: float, groups: np.ndarray, *, rows: Rows = slice(None)) -> np.ndarray:
+        """The same from models trained without the whole family of each row; `groups` has D entries.
+
+        Exact: Y_g − (I − H_gg)⁻¹ (Y_g − F_g).
+        """
+        return leaveout.scores_left_out(self, reg_lambda, groups, rows)
+
+    @property
+    def smallest_reliable_lambda(self) -> float:
+        """Below this λ, rounding may show in the ranking: warn. 1e-6 of the largest eigenvalue in float64; in float32
+        1e-4 of the largest that was decomposed, after those that stand out were split off.
+        """
+        if self.precision == "float64":
+            return 1e-6 * float(self.eigenvalues[-1])
+        return 1e-4 * float(self.eigenvalues[-1 - self.leading])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All but the training data as plain arrays without pickled objects, for a file or a memory map."""
+        arrays = {
+            "form": np.array(self.form),
+            "precision": np.array(self.precision),
+            "eigenvalues": self.eigenvalues,
+            "eigenvectors": self.eigenvectors,
+            "leading": np.array(self.leading),
+            "seconds": np.array([self.seconds["gram"], self.seconds["eigh"]]),
+        }
+        return arrays if self.Q is None else {**arrays, "Q": self.Q}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], X: Features, Y: sparse.csr_array, *, memory_budget: int | None = None
+    ) -> RidgeFactorization:
+        """The factorisation whose `arrays()` were kept, with the training data that it was fitted to.
+
+        Raises DataError where the arrays do not fit X and Y or one another.
+        """
+        X, Y = _check_training(X, Y)
+        try:
+            form, values, vectors = str(arrays["form"]), arrays["eigenvalues"], arrays["eigenvectors"]
+            Q = arrays.get("Q")
+            fac = cls(
+                form=form,
+                precision=str(arrays["precision"]),
+                eigenvalues=values,
+                eigenvectors=vectors,
+                leading=int(arrays["leading"]),
+                Q=Q,
+                X_train=X,
+                Y_train=Y,
+                memory_budget=default_memory_budget() if memory_budget is None else int(memory_budget),
+                seconds=dict(zip(("gram", "eigh"), map(float, arrays["seconds"]), strict=True)),
+            )
+        except KeyError as error:
+            raise DataError(f"arrays has no {error}; expected what RidgeFactorization.arrays gives") from error
+        size = n_columns(X) if form == "primal" else n_rows(X)
+        if vectors.shape != (size, values.size) or (Q is not None and Q.shape != (values.size, Y.shape[1])):
+            raise DataError(
+                f"arrays hold eigenvectors of shape {vectors.shape}, eigenvalues {values.shape} and Q "
+                f"{None if Q is None else Q.shape}; X of {n_rows(X)} rows and {n_columns(X)} features and Y of "
+                f"{Y.shape[1]} labels need another factorisation"
+            )
+        return fac
 
 
 def solve_direct(
@@ -289,12 +345,12 @@ def solve_direct(
     report("Cholesky solve", None)
     if dual:
         votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T)
-        return linalg.times_sparse(votes.T, Y)
-    right = linalg.transposed_times_sparse(X, Y, dtype)
+        return products.times_sparse(votes.T, Y)
+    right = products.transposed_times_sparse(X, Y, dtype)
     if Y.shape[1] <= n_rows(X_new):
-        return linalg.multiply(X_new, linalg.cholesky_solve(K, reg_lambda, right))
+        return products.multiply(X_new, linalg.cholesky_solve(K, reg_lambda, right))
     dense = np.hstack([block.toarray() if sparse.issparse(block) else block for block in X_new])
-    return linalg.product(linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype)).T, right)
+    return products.product(linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype)).T, right)
 
 
 def lambda_range(X: Features) -> tuple[float, float]:

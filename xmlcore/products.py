@@ -1,0 +1,156 @@
+"""Products of dense and sparse matrices, by rows in compiled parallel loops or by BLAS, summed in float64.
+
+Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`). Compiled kernels take pointers in int64 and
+indices in int32, so that each is compiled once for each type of value. Every output row belongs to one thread, so no
+result depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit, prange
+from scipy import sparse
+
+from xmlcore.dataset import Block
+
+_CHUNK = 2_048
+_TILE = 16
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _sparse_times_dense(indptr, indices, data, B, out):
+    """out = A B with A in CSR and B dense by rows, each row summed in float64."""
+    for i in prange(out.shape[0]):
+        total = np.zeros(B.shape[1])
+        for at in range(indptr[i], indptr[i + 1]):
+            value = data[at]
+            row = B[indices[at]]
+            for j in range(row.size):
+                total[j] += value * row[j]
+        for j in range(total.size):
+            out[i, j] = total[j]
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _dense_times_columns(A, indptr, indices, data, out):
+    """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
+    rows, inner = A.shape
+    for tile in prange((rows + _TILE - 1) // _TILE):
+        first = np.int64(tile) * _TILE
+        width = min(_TILE, rows - first)
+        turned = np.zeros((inner, _TILE), np.float32)
+        for k in range(width):
+            for d in range(inner):
+                turned[d, k] = A[first + k, d]
+        for column in range(out.shape[1]):
+            total = np.zeros(_TILE)
+            for at in range(indptr[column], indptr[column + 1]):
+                value = data[at]
+                source = turned[indices[at]]
+                for k in range(_TILE):
+                    total[k] += value * source[k]
+            for k in range(width):
+                out[first + k, column] = total[k]
+
+
+def compiled_parts(
+    A: sparse.csr_array | sparse.csc_array, dtype: type = np.float64
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pointers, indices and values of A in the types that the kernels are compiled for."""
+    return (
+        A.indptr.astype(np.int64, copy=False),
+        A.indices.astype(np.int32, copy=False),
+        A.data.astype(dtype, copy=False),
+    )
+
+
+def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
+    """Slices that cover 0…n−1 in order, each of at most `size`."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, max(size, 1)))
+
+
+def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """X B, rows×k, for X of N columns in blocks and B of shape (N, k); summed in float64, returned as `dtype`."""
+    out: np.ndarray | None = None
+    start = 0
+    for block in X:
+        part = B[start : start + block.shape[1]]
+        start += block.shape[1]
+        product = np.empty((block.shape[0], B.shape[1]), dtype if len(X) == 1 else np.float64)
+        if sparse.issparse(block):
+            _sparse_times_dense(*compiled_parts(block), np.ascontiguousarray(part), product)
+        else:
+            _dense_product(block, part, product)
+        out = product if out is None else out.__iadd__(product)
+    return out.astype(dtype, copy=False)
+
+
+def _dense_product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
+    """out = A B in float64, converted piece by piece."""
+    for columns in chunks(B.shape[1]):
+        wide = B[:, columns].astype(np.float64, copy=False)
+        for rows in chunks(A.shape[0]):
+            out[rows, columns] = A[rows].astype(np.float64, copy=False) @ wide
+
+
+def product(A: np.ndarray, B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """A B for dense matrices of any float types, in float64 without a whole float64 copy of either."""
+    out = np.empty((A.shape[0], B.shape[1]), dtype)
+    _dense_product(A, B, out)
+    return out
+
+
+def product_with_leading(A: np.ndarray, V: np.ndarray, leading: int) -> np.ndarray:
+    """A V in float32 for A in float64 (rows×r) and V in float32 (r×r'), as accurate as if A had no large components.
+
+    What A has in the last `leading` columns of V, which are orthogonal to the others, is taken out in float64 first:
+    (A − C V_leadᵀ) V_rest with C = A V_lead equals A V_rest, and rounds relative to what is left.
+    """
+    if not leading:
+        return A.astype(np.float32) @ V
+    lead = V[:, -leading:].astype(np.float64)
+    components = A @ lead
+    out = (A - components @ lead.T).astype(np.float32) @ V
+    out[:, -leading:] = components
+    return out
+
+
+def multiply_transposed(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """Xᵀ B, shape (N, k), for X in blocks of D rows and B of shape (D, k); summed in float64, returned as `dtype`."""
+    out = np.empty((sum(block.shape[1] for block in X), B.shape[1]), dtype)
+    start = 0
+    for block in X:
+        part = out[start : start + block.shape[1]]
+        start += block.shape[1]
+        if sparse.issparse(block):
+            _sparse_times_dense(*compiled_parts(block.T.tocsr()), np.ascontiguousarray(B), part)
+        else:
+            total = np.zeros(part.shape)
+            for rows in chunks(block.shape[0]):
+                total += block[rows].T.astype(np.float64) @ B[rows].astype(np.float64, copy=False)
+            part[:] = total
+    return out
+
+
+def transposed_times_sparse(X: tuple[Block, ...], S: sparse.csr_array, dtype: type = np.float64) -> np.ndarray:
+    """Xᵀ S as a dense (N, k) array for X in blocks of D rows and a sparse S of shape (D, k), summed in float64."""
+    parts = []
+    for block in X:
+        if sparse.issparse(block):
+            parts.append((block.T.astype(np.float64) @ S).toarray().astype(dtype, copy=False))
+        else:
+            turned = np.empty((S.shape[1], block.shape[1]), dtype)
+            _sparse_times_dense(*compiled_parts(S.T.tocsr()), np.ascontiguousarray(block), turned)
+            parts.append(turned.T)
+    return parts[0] if len(parts) == 1 else np.vstack(parts)
+
+
+def times_sparse(A: np.ndarray, S: sparse.csr_array | sparse.csc_array) -> np.ndarray:
+    """A S, rows×k float32, for a dense A of shape (rows, D) and a sparse S of shape (D, k), best given in CSC."""
+    columns = compiled_parts(S.tocsc(), np.float32)
+    out = np.empty((A.shape[0], S.shape[1]), np.float32)
+    for rows in chunks(A.shape[0]):
+        _dense_times_columns(np.ascontiguousarray(A[rows], dtype=np.float32), *columns, out[rows])
+    return out
