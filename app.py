@@ -1,0 +1,24 @@
+"""The frame of the dashboard: page settings, menu and sidebar. Run it with `streamlit run app.py`."""
+
+import streamlit as st
+
+from pages.shared import frame, model, settings, show
+
+st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
+page = frame.navigation()
+show.styles()
+names = model.data_names()
+settings.note_refusals(names)
+settings.take_link()
+settings.sync_hold()
+
+with st.sidebar:
+    current = settings.sidebar(names, model.lambda_range_of)
+    status = st.empty()
+settings.sync_hold()
+settings.show_refusals()
+settings.body_controls(current, model.lambda_range_of)
+try:
+    frame.run(page, current)
+finally:
+    status.caption(model.status(current))

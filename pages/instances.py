@@ -1,0 +1,3 @@
+from pages.shared import frame
+
+frame.guard()

@@ -1,0 +1,114 @@
+"""Small widgets that the pages share: metric cards and charts with caption, alternative text and data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from xmlcore import Evaluation
+from xmlcore.figures import RIDGE, RIDGE_PS
+
+# Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
+# inverted, with its hues turned back, and its then black ground let through to the page's own.
+DARK_CHARTS = """<style>
+.js-plotly-plot .main-svg { filter: invert(1) hue-rotate(180deg); }
+.js-plotly-plot { mix-blend-mode: screen; }
+</style>"""
+LAYOUT = """<style>
+.stMainBlockContainer { padding: 4rem 2rem 2rem; }
+[data-testid="stSidebarUserContent"] { padding-bottom: 1rem; }
+[data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; }
+[data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+@media (min-width: 641px) { .st-key-body_controls { display: none; } }
+@media (max-width: 640px) { .stMainBlockContainer { padding: 4rem 1rem 2rem; } }
+</style>"""
+
+
+def styles() -> None:
+    """The few rules that Streamlit has no setting for."""
+    st.html(LAYOUT + (DARK_CHARTS if st.context.theme.type == "dark" else ""))
+
+
+def chart(
+    figure: go.Figure, *, name: str, caption: str, alt: str, data: Callable[[], pd.DataFrame], key: str | None = None
+) -> None:
+    """A figure with one line that says what to see, a description for screen readers, and its data as CSV."""
+    st.plotly_chart(
+        figure,
+        theme=None,
+        key=key or name,
+        alt=alt,
+        config={
+            "displaylogo": False,
+            "toImageButtonOptions": {"format": "svg", "filename": name},
+            "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d"],
+        },
+    )
+    with st.container(horizontal=True, vertical_alignment="top"):
+        st.caption(caption, width="stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: data().to_csv(index=False).encode(),
+            file_name=f"{name}.csv",
+            mime="text/csv",
+            key=f"{name}_csv",
+            on_click="ignore",
+            type="tertiary",
+            help="The numbers of this chart",
+        )
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage with two decimals."""
+    return f"{100 * fraction:.2f} %"
+
+
+def points(difference: float) -> str:
+    """The difference of two fractions, in percentage points with its sign."""
+    return f"{100 * difference:+.2f}"
+
+
+CARDS = (
+    ("precision", 1, "P@1"),
+    ("precision", 3, "P@3"),
+    ("precision", 5, "P@5"),
+    ("psprecision", 1, "PSP@1"),
+    ("psprecision", 3, "PSP@3"),
+    ("psprecision", 5, "PSP@5"),
+)
+CARD_HELP = {
+    "precision": "Of the {k} labels ranked first, the share that is right, averaged over the test instances. It cannot "
+    "reach 100 % where instances have fewer than {k} labels.",
+    "psprecision": "As P@{k}, but each right label counts its inverse propensity θ, so rare labels count more. It is "
+    "divided by what a perfect ranking would score, so 100 % can be reached; it is lower than P@{k} where the hits are "
+    "mostly frequent labels.",
+}
+
+
+def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
+    """P@K and PSP@K at K = 1, 3, 5 for both variants, with the differences, and those to a held setting."""
+    with st.container(key="cards", gap="xsmall"):
+        st.markdown(f":blue[●] **{RIDGE}**{', and its change since the held setting' if held else ''}")
+        for column, (metric, k, title) in zip(st.columns(len(CARDS), gap="xsmall"), CARDS, strict=True):
+            value = evaluation.ridge.metrics[metric][k]
+            then = held.ridge.metrics[metric][k] if held else None
+            column.metric(
+                title,
+                f"{100 * value:.2f}",
+                delta=None if then is None else points(value - then),
+                delta_description=None if then is None else f"held {100 * then:.2f}",
+                help=CARD_HELP[metric].format(k=k),
+            )
+        st.markdown(f":orange[◆] **{RIDGE_PS}**, and its difference to {RIDGE} in percentage points")
+        for column, (metric, k, title) in zip(st.columns(len(CARDS), gap="xsmall"), CARDS, strict=True):
+            value = evaluation.ps.metrics[metric][k]
+            column.metric(
+                f"{title} with PS",
+                f"{100 * value:.2f}",
+                delta=points(value - evaluation.ridge.metrics[metric][k]),
+                delta_description=f"held {100 * held.ps.metrics[metric][k]:.2f}" if held else None,
+                label_visibility="collapsed",
+            )

@@ -1,0 +1,21 @@
+"""What all tests share: where outside data is, and a cache folder of the tests' own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """The folder of public data that is not committed; skips where it is missing, but fails in CI when it is there."""
+    folder = Path(os.environ.get("XMLCORE_TEST_DATA", "../shared/data"))
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is missing; set XMLCORE_TEST_DATA to a folder that has mulan/ and table1.csv")
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory) -> None:
+    """Nothing of a user's own cache is read or written."""
+    os.environ["XMLCORE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
