@@ -16,6 +16,7 @@ class Limits:
         max_files: files in a folder, an archive, or a list.
         max_ratio: expanded bytes for each compressed byte of an archive. Text of zeros and commas reaches 100.
         ratio_counts_from: expanded bytes of one archive below which the ratio is not looked at.
+        max_rows: instances that the header of a file may promise.
         max_columns: features or labels. A single mistyped index must not cost gigabytes.
     """
 
@@ -24,6 +25,7 @@ class Limits:
     max_files: int = 1_000
     max_ratio: int = 200
     ratio_counts_from: int = 16_000_000
+    max_rows: int = 100_000_000
     max_columns: int = 20_000_000
 
 

@@ -25,6 +25,7 @@ INSTANCE_NAMES = ("train_names.txt", "test_names.txt")
 FILTERS = ("filter_labels_train.txt", "filter_labels_test.txt")
 ABOUT = "dataset.json"
 _HIGHEST = 1e6
+_MOST_TEXT = 300_000_000
 _COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT))
 
 
@@ -45,6 +46,19 @@ def read_names(file: DataFile) -> np.ndarray:
     while names and not names[-1].strip():
         names.pop()
     return np.array(names, dtype=str)
+
+
+def read_texts(file: DataFile, rows: int, notes: list[str]) -> list[str] | None:
+    """One text for each line, if there are `rows` of them; else None, and a note that says why."""
+    size = file.path.stat().st_size
+    if size > _MOST_TEXT:
+        notes.append(f"{file.name} ({size / 1e6:,.0f} MB) was left out: too large to keep in memory.")
+        return None
+    texts = [line for _, line in text_lines(file)]
+    if len(texts) != rows:
+        notes.append(f"{file.name} has {len(texts):,} lines for {rows:,} instances and was left out.")
+        return None
+    return texts
 
 
 def with_companions(parsed: Parsed, files: Files) -> Parsed:

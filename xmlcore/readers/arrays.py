@@ -1,0 +1,181 @@
+"""numpy's array files, read without trusting them: nothing is unpickled, and no header may promise more than the file.
+
+Matrices come as `.npy` (dense) or `.npz`: as `scipy.sparse.save_npz` writes them, as bare `data`, `indices`, `indptr`
+and `shape`, or one dense array.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from typing import BinaryIO
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore.dataset import Block, DataError
+from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.limits import Limits
+
+# Larger dense files stay on disk and are paged in as they are used.
+_MAP_FROM = 1_000_000_000
+_UNREADABLE = (zipfile.BadZipFile, ValueError, TypeError, EOFError, OSError, RuntimeError, OverflowError, SyntaxError)
+
+
+def expanded_size(file: DataFile) -> int:
+    """The bytes that the arrays of an `.npz` file take, 0 for any other file."""
+    if not file.has_suffix(".npz"):
+        return 0
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    except _UNREADABLE as error:
+        raise _damaged(file, error) from error
+
+
+def check_expansion(files: list[DataFile], limits: Limits) -> None:
+    """Raises DataError where `.npz` files together, or one for its size, would expand beyond the limits."""
+    total = 0
+    for file in files:
+        size = expanded_size(file)
+        total += size
+        if total > limits.max_expanded_bytes:
+            raise located(file, None, f"expands to more than {limits.max_expanded_bytes / 1e6:,.0f} MB, the limit")
+        if size > limits.ratio_counts_from and size > limits.max_ratio * file.path.stat().st_size:
+            raise located(file, None, f"expands to more than {limits.max_ratio} times its size; expected data")
+
+
+def load_matrix(file: DataFile, limits: Limits) -> Block:
+    """The matrix in a `.npy` or `.npz` file, in float32: CSR (sorted, without zeros), or dense with two dimensions.
+
+    Raises DataError, naming the file, where it is damaged or holds Python objects, another kind of array, an index that
+    is out of range or occurs twice in a row, or a value that is not finite.
+    """
+    try:
+        matrix = _load(file, limits)
+    except DataError:
+        raise
+    except _UNREADABLE as error:
+        raise _damaged(file, error) from error
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    # A finite sum needs no mask as large as the matrix; a sum that overflows sends us to the exact check.
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = not values.size or np.isfinite(values.sum()) or np.isfinite(values).all()
+    if not finite:
+        raise located(file, None, "holds NaN, infinity or a value beyond single precision; expected finite numbers")
+    return matrix
+
+
+def load_vector(file: DataFile) -> np.ndarray:
+    """The one-dimensional array of whole numbers in a `.npy` file, int64; DataError where it holds anything else."""
+    try:
+        with file.path.open("rb") as stream:
+            vector = _read_array(stream, file.path.stat().st_size, file)
+    except DataError:
+        raise
+    except _UNREADABLE as error:
+        raise _damaged(file, error) from error
+    if vector.ndim != 1 or vector.dtype.kind not in "iu":
+        raise located(file, None, f"holds {vector.dtype} of shape {vector.shape}; expected a list of whole numbers")
+    return vector.astype(np.int64)
+
+
+def _load(file: DataFile, limits: Limits) -> Block:
+    if file.has_suffix(".npy"):
+        size = file.path.stat().st_size
+        with file.path.open("rb") as stream:
+            if size <= _MAP_FROM:
+                return _dense(_read_array(stream, size, file), file, limits)
+            _header(stream, size, file)
+        return _dense(np.load(file.path, mmap_mode="r", allow_pickle=False), file, limits)
+    arrays = {}
+    with zipfile.ZipFile(file.path) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as stream:
+                arrays[member.filename.removesuffix(".npy")] = _read_array(stream, member.file_size, file)
+    if len(arrays) == 1 and "data" not in arrays:
+        return _dense(next(iter(arrays.values())), file, limits)
+    return _sparse(arrays, file, limits)
+
+
+def _header(stream: BinaryIO, size: int, file: DataFile) -> None:
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise located(file, None, f"has arrays of version {version}; expected plain numbers")
+    shape, _, dtype = readers[version](stream)
+    if dtype.hasobject:
+        raise located(file, None, "holds pickled Python objects, which are never loaded; expected plain numbers")
+    if dtype.kind not in "biufSU":
+        raise located(file, None, f"holds {dtype}; expected plain numbers")
+    promised = math.prod(shape) * dtype.itemsize
+    if any(length < 0 for length in shape) or promised != size - stream.tell():
+        raise located(file, None, f"is cut short or damaged: an array of shape {shape} does not fit its size")
+
+
+def _read_array(stream: BinaryIO, size: int, file: DataFile) -> np.ndarray:
+    _header(stream, size, file)
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _dense(array: np.ndarray, file: DataFile, limits: Limits) -> np.ndarray:
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise located(file, None, f"holds {array.dtype} of shape {array.shape}; expected numbers in rows and columns")
+    if array.shape[1] > limits.max_columns:
+        raise located(file, None, f"has {array.shape[1]} columns; expected at most {limits.max_columns}")
+    with np.errstate(over="ignore"):
+        return array if array.dtype == np.float32 else array.astype(np.float32)
+
+
+def _sparse(arrays: dict[str, np.ndarray], file: DataFile, limits: Limits) -> sparse.csr_array:
+    kind = np.asarray(arrays.get("format", "csr")).item()
+    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    needed = ("data", "row", "col", "shape") if kind == "coo" else ("data", "indices", "indptr", "shape")
+    if kind not in ("csr", "csc", "coo"):
+        raise located(file, None, f"holds a sparse matrix in the form {kind!r}; expected csr, csc or coo")
+    if missing := [name for name in needed if name not in arrays]:
+        held = ", ".join(sorted(arrays)[:8]) or "nothing"
+        raise located(file, None, f"holds {held}, without {', '.join(missing)}; expected a sparse matrix")
+    data, *places, shape = (arrays[name] for name in needed)
+    if any(array.ndim != 1 for array in (data, *places, shape)) or data.dtype.kind not in "biuf" or len(shape) != 2:
+        raise located(file, None, "holds arrays of the wrong kind; expected a sparse matrix of numbers")
+    if any(array.dtype.kind not in "iu" for array in (*places, shape)):
+        raise located(file, None, "holds indices that are no whole numbers; expected a sparse matrix")
+    rows, columns = (int(length) for length in shape)
+    if not (0 <= rows <= limits.max_rows and 0 <= columns <= limits.max_columns):
+        raise located(
+            file, None, f"has the shape {rows}×{columns}; expected at most {limits.max_rows}×{limits.max_columns}"
+        )
+    if "format" not in arrays and len(places[1]) != rows + 1 and len(places[1]) == columns + 1:
+        kind = "csc"
+    with np.errstate(over="ignore"):
+        data = data.astype(np.float32, copy=False)
+    return _canonical(data, places, kind, (rows, columns), file)
+
+
+def _canonical(
+    data: np.ndarray, places: list[np.ndarray], kind: str, shape: tuple[int, int], file: DataFile
+) -> sparse.csr_array:
+    try:
+        if kind == "coo":
+            matrix = sparse.coo_array((data, tuple(places)), shape=shape)
+            entries = matrix.nnz
+            matrix = matrix.tocsr()
+        else:
+            matrix = (sparse.csr_array if kind == "csr" else sparse.csc_array)((data, *places), shape=shape)
+            matrix.check_format(full_check=True)
+            matrix = sparse.csr_array(matrix)
+            entries = matrix.nnz
+    except (ValueError, TypeError, IndexError) as error:
+        raise located(file, None, f"is no valid sparse matrix ({error}); expected indices within {shape}") from error
+    matrix.sum_duplicates()
+    if matrix.nnz < entries:
+        raise located(file, None, f"names {entries - matrix.nnz} columns twice in one row; expected each at most once")
+    if not matrix.data.all():
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _damaged(file: DataFile, error: Exception) -> DataError:
+    return located(file, None, f"cannot be read as arrays ({error}); expected a whole .npy or .npz file")
