@@ -76,7 +76,10 @@ def grouped_bars(
             x=list(categories),
             y=heights,
             offsetgroup=name,
-            marker={"color": LOOKS[name].color, "pattern": {"shape": LOOKS[name].pattern, "fgcolor": "white"}},
+            marker={
+                "color": LOOKS[name].color,
+                "pattern": {"shape": LOOKS[name].pattern, "fgcolor": "white", "bgcolor": LOOKS[name].color},
+            },
             hovertemplate=f"{name}<br>%{{x}}: %{{y:.2f}}<extra></extra>",
         )
         for name, heights in values.items()

@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
-from pages.shared.settings import Settings
+from pages.shared.settings import Settings, held
 from xmlcore import (
     Dataset,
     Evaluation,
@@ -186,6 +186,11 @@ class Answer:
         return self.model.dataset
 
     @property
+    def K(self) -> int:
+        """K, cut to the number of labels."""
+        return min(self.settings.K, self.dataset.n_labels)
+
+    @property
     def rows_text(self) -> str:
         """Of which rows every number is."""
         return f"{self.evaluation.n_rows:,} test instances"
@@ -245,3 +250,11 @@ def status(settings: Settings) -> str:
         matrix += f", being factorised ({model.progress.stage}); until then by Cholesky"
     seconds = st.session_state.get(LAST_SECONDS, 0.0)
     return f"{matrix}. Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances."
+
+
+def held_answer(settings: Settings) -> Answer | None:
+    """The answer at the held setting, with the present K, where one is held for the same data set."""
+    ghost = held()
+    if ghost is None or ghost.data != settings.data:
+        return None
+    return _answer(replace(ghost, K=settings.K))

@@ -15,8 +15,11 @@ def test_a_lambda_is_accepted_however_it_is_written(text):
 
 @pytest.mark.parametrize(
     ("key", "text"),
-    [("reg_lambda", "0"), ("reg_lambda", "-3"), ("reg_lambda", "nan"), ("reg_lambda", "inf"), ("reg_lambda", "ten")]
-    + [("A", "-0.1"), ("A", "5"), ("B", "0"), ("K", "0"), ("K", "2.5"), ("tie_metric", "maybe"), ("data", "Nowhere")],
+    [
+        *(("reg_lambda", text) for text in ("0", "-3", "nan", "inf", "1e99", "ten")),
+        *(("A", "-0.1"), ("A", "5"), ("B", "0"), ("K", "0"), ("K", "2.5")),
+        *(("tie_metric", "maybe"), ("data", "Nowhere")),
+    ],
 )
 def test_a_refused_value_is_named(key, text):
     (sentence,) = settings.refusals({key: text}, ["Debtags"])

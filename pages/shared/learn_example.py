@@ -1,0 +1,114 @@
+"""Learn's example: two small tables that are edited in place, three sliders, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from xmlcore.toy import EXAMPLE, ToyExample, WorkedExample, work_through
+
+NEW = "new document"
+LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+LAMBDA, A, B = 0.5, 0.55, 1.5
+LARGEST_COUNT = 999
+WORDS_KEY, LABELS_KEY = "toy_words", "toy_labels"
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """The example as it is edited, the sliders, and every number that follows."""
+
+    example: ToyExample
+    reg_lambda: float
+    A: float
+    B: float
+    worked: WorkedExample
+
+
+def bench() -> Bench | None:
+    """Draws tables and sliders; None, with a message that names each cell, while a cell cannot be used."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("**Word counts X**, and the new document in the last row", width="stretch")
+        st.button("Start over", on_click=_start_over, type="tertiary", help="Tables and sliders as at first")
+    words = _editor(WORDS_KEY, _words_frame(), {word: st.column_config.NumberColumn(step=1) for word in EXAMPLE.words})
+    left, right = st.columns([3, 2])
+    with left:
+        st.markdown("**Labels Y**")
+        labels = _editor(
+            LABELS_KEY, _labels_frame(), {label: st.column_config.CheckboxColumn() for label in EXAMPLE.labels}
+        )
+    with right:
+        reg_lambda = st.select_slider(
+            "λ of the example",
+            LAMBDAS,
+            LAMBDA,
+            format_func=lambda value: f"{value:g}",
+            key="toy_lambda",
+            bind="query-params",
+            help="The example's own λ: its eigenvalues are smaller than those of the data set in the sidebar.",
+        )
+        A_of_example = st.slider("A of the example", 0.0, 2.0, A, 0.05, key="toy_A", bind="query-params")
+        B_of_example = st.slider("B of the example", 0.05, 10.0, B, 0.05, key="toy_B", bind="query-params")
+    problems = cell_problems(words, "counts") + cell_problems(labels, "labels")
+    if problems:
+        st.warning(
+            "The steps wait for these cells; everything else is kept.\n\n"
+            + "\n".join(f"- {line}" for line in problems),
+            icon=":material/edit:",
+        )
+        return None
+    counts = words.to_numpy(dtype=np.float64)
+    example = replace(EXAMPLE, X=counts[:-1], Y=labels.to_numpy(dtype=np.float64), x_new=counts[-1])
+    worked = work_through(example.X, example.Y, example.x_new, reg_lambda, A_of_example, B_of_example)
+    return Bench(example, reg_lambda, A_of_example, B_of_example, worked)
+
+
+def cell_problems(frame: pd.DataFrame, kind: str) -> list[str]:
+    """A sentence for each cell that cannot be used. kind: "counts", numbers from 0 to 999, or "labels", marked or not."""
+    sentences = []
+    for document, row in frame.iterrows():
+        for name, value in row.items():
+            if pd.isna(value):
+                needed = "a number, 0 where the word does not occur" if kind == "counts" else "a tick or none"
+                sentences.append(f"**{document}**, *{name}* is empty: it needs {needed}.")
+            elif kind == "counts" and not 0 <= value <= LARGEST_COUNT:
+                sentences.append(
+                    f"**{document}**, *{name}* is {value:g}: a count is a number from 0 to {LARGEST_COUNT}."
+                )
+    return sentences
+
+
+def _editor(key: str, original: pd.DataFrame, columns: dict) -> pd.DataFrame:
+    # An editor forgets its edits when another part of the page, or another page, is shown instead of it: it then
+    # begins again from the table as it was last. While it is on the screen, what it is given must not change.
+    state, base_key, last_key = st.session_state, f"{key}_base", f"{key}_last"
+    if key not in state or base_key not in state:
+        state[base_key] = state.get(last_key, original)
+    edited = st.data_editor(
+        state[base_key],
+        key=key,
+        column_config=columns,
+        row_height=30,
+        alt="Word counts of each document" if key == WORDS_KEY else "Labels of each document",
+    )
+    state[last_key] = edited
+    return edited
+
+
+def _start_over() -> None:
+    for key in (WORDS_KEY, LABELS_KEY):
+        for suffix in ("", "_base", "_last"):
+            st.session_state.pop(key + suffix, None)
+    st.session_state.update(toy_lambda=LAMBDA, toy_A=A, toy_B=B)
+
+
+def _words_frame() -> pd.DataFrame:
+    counts = np.vstack([EXAMPLE.X, EXAMPLE.x_new])
+    return pd.DataFrame(counts, index=[*EXAMPLE.documents, NEW], columns=list(EXAMPLE.words))
+
+
+def _labels_frame() -> pd.DataFrame:
+    return pd.DataFrame(EXAMPLE.Y.astype(bool), index=list(EXAMPLE.documents), columns=list(EXAMPLE.labels))
