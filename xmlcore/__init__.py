@@ -4,10 +4,13 @@ from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, lab
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
+from xmlcore.features import FittedFeatures, fit_features
 from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 from xmlcore.ranking import top_k, top_k_both
+from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
 
 __all__ = [
     "PROPENSITY_PRESETS",
@@ -15,17 +18,25 @@ __all__ = [
     "DataError",
     "Dataset",
     "Evaluation",
+    "FeatureRecipe",
+    "FittedFeatures",
     "RidgeFactorization",
     "VariantResult",
     "catalog_entries",
     "contributions",
     "coverage_at_k",
+    "default_recipe",
     "evaluate",
     "evaluate_scores",
+    "fit_features",
     "frequency_bins",
+    "frontier",
     "head_torso_tail",
+    "held_out_path",
     "inverse_propensity",
     "label_table",
+    "lambda_grid",
+    "lambda_path",
     "lambda_range",
     "load_dataset",
     "ndcg_at_k",
@@ -33,7 +44,9 @@ __all__ = [
     "psndcg_at_k",
     "psprecision_at_k",
     "recall_at_k",
+    "search_settings",
     "solve_direct",
     "top_k",
     "top_k_both",
+    "validation_split",
 ]

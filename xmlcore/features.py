@@ -1,25 +1,244 @@
-"""Raw inputs into X: the features that ridge regression is fitted on, by a recipe learned from training rows."""
+"""Raw features into X by a recipe: everything is learned from the training rows, and new rows take the same steps.
+
+TF-IDF is scikit-learn's, sublinear and smoothed: a term that occurs c > 0 times in a row, and in n_t of D training
+rows, becomes
+
+    (1 + ln c) · (1 + ln((1 + D) / (1 + n_t)))
+
+Blocks side by side, as in the paper: each block's rows are scaled to unit length, then multiplied by the block's
+weight. A weight w counts w² in XXᵀ, so with the weights 1 and 0.7 the second block has a third of a row's squared
+length.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
+from sklearn.random_projection import SparseRandomProjection
 
-from xmlcore.dataset import DataError, Dataset, Features
+from xmlcore.dataset import Block, DataError, Dataset, Features, as_blocks
+from xmlcore.embeddings import Progress, embed_texts, shipped_table
+from xmlcore.recipe import FeatureRecipe
+from xmlcore.words import count_words
 
 
-def fit_features(ds: Dataset, recipe: str = "tfidf+unit") -> tuple[Dataset, Callable[[Features], Features]]:
-    """The data set with X made by the recipe, and the function that turns raw rows into rows of X alike."""
-    if recipe != "tfidf+unit":
-        raise DataError(f"features is {recipe!r}; expected one of: tfidf+unit")
-    weighting = TfidfTransformer(norm=None, sublinear_tf=True).fit(ds.X_train)
+@dataclass(frozen=True, eq=False)
+class FittedFeatures:
+    """A recipe with what it learned from the training rows. Call it with raw rows, or give it texts.
 
-    def transform(X: Features) -> Features:
-        return sparse.csr_array(normalize(weighting.transform(X)))
+    Attributes:
+        recipe: the recipe.
+        widths: the number of raw features in each block that it expects.
+        vocabulary: the words that are counted in a text, or None where the raw features are no words.
+        kept: for each block, the columns that it keeps, or None for all.
+        weighting: for each block, its TF-IDF, or None.
+        reducer: the SVD or projection of the joined sparse blocks, or None.
+        reduce_embeddings: the full embeddings of texts → the block of the recipe's `lm`, or None.
+    """
 
-    made = dataclasses.replace(ds, X_train=transform(ds.X_train), X_test=transform(ds.X_test), feature_kind="values")
-    return made, transform
+    recipe: FeatureRecipe
+    widths: tuple[int, ...]
+    vocabulary: np.ndarray | None
+    kept: tuple[np.ndarray | None, ...]
+    weighting: tuple[TfidfTransformer | None, ...]
+    reducer: TruncatedSVD | SparseRandomProjection | None
+    reduce_embeddings: Callable[[np.ndarray], np.ndarray] | None
+
+    def __call__(self, X: Features, embeddings: np.ndarray | None = None) -> Features:
+        """Rows of X from raw rows, (rows, N) in one block or several.
+
+        Args:
+            X: raw features, in the blocks of the data set that this was fitted on.
+            embeddings: with `lm`, the rows' block of sentence embeddings.
+
+        Raises DataError where blocks or widths differ, or counts are below 1.
+        """
+        blocks = as_blocks(X, "X")
+        widths = tuple(block.shape[1] for block in blocks)
+        if widths != self.widths:
+            raise DataError(f"X has {widths} features a block; expected {self.widths}")
+        if (embeddings is None) != (self.recipe.lm is None):
+            raise DataError(f"embeddings must be given with the step lm, and only then; features is {self.recipe}")
+        return _finish(self, _prepare(self, blocks), embeddings)
+
+    def from_texts(self, texts: Sequence[str]) -> Features:
+        """Rows of X from texts (documents that somebody typed).
+
+        Raises DataError where the data set's features are no words, or the language model is not installed.
+        """
+        if self.vocabulary is None:
+            raise DataError("this data set's features are not words; expected rows of features, not texts")
+        counts = count_words(texts, self.vocabulary)
+        embeddings = None if self.reduce_embeddings is None else self.reduce_embeddings(embed_texts(texts))
+        return _finish(self, _prepare(self, (counts,), kept=False), embeddings)
+
+
+def fit_features(
+    ds: Dataset, recipe: FeatureRecipe | str, progress: Progress | None = None
+) -> tuple[Dataset, FittedFeatures]:
+    """The data set with X made by the recipe, and what makes X of new rows.
+
+    Args:
+        ds: with raw features.
+        recipe: a recipe or its text.
+        progress: told (texts done, texts in all) while texts are embedded, which takes minutes for many.
+
+    One block stays one block; where dense features stand beside sparse ones, or `lm` adds a block, X is a tuple. The
+    new data set keeps everything else of the old one. Raises DataError for a step that does not suit the data.
+    """
+    recipe = FeatureRecipe.parse(recipe) if isinstance(recipe, str) else recipe
+    blocks = as_blocks(ds.X_train, "X_train")
+    is_sparse = [sparse.issparse(block) for block in blocks]
+    for step in ("terms", "tfidf"):
+        if getattr(recipe, step) and not any(is_sparse):
+            raise DataError(f"features: {step} needs a sparse block; the data set has {len(blocks)} dense")
+    kept = tuple(_frequent(block, recipe.terms) if s else None for block, s in zip(blocks, is_sparse, strict=True))
+    cut = _cut(blocks, kept)
+    weighting = tuple(
+        _fit_tfidf(block) if s and recipe.tfidf else None for block, s in zip(cut, is_sparse, strict=True)
+    )
+    train_lm, test_lm, reduce_embeddings = _embeddings(ds, progress) if recipe.lm is not None else (None, None, None)
+    fitted = FittedFeatures(
+        recipe=recipe,
+        widths=tuple(block.shape[1] for block in blocks),
+        vocabulary=_vocabulary(ds, kept),
+        kept=kept,
+        weighting=weighting,
+        reducer=None,
+        reduce_embeddings=reduce_embeddings,
+    )
+    prepared = _prepare(fitted, blocks)
+    if recipe.svd is not None or recipe.project is not None:
+        fitted = replace(fitted, reducer=_fit_reducer(recipe, _to_reduce(prepared)[0]))
+    made = replace(
+        ds,
+        X_train=_finish(fitted, prepared, train_lm),
+        X_test=fitted(ds.X_test, test_lm),
+        feature_names=_feature_names(ds, fitted, is_sparse, train_lm),
+        feature_kind=ds.feature_kind if recipe == FeatureRecipe() else "values",
+    )
+    return made, fitted
+
+
+def _frequent(block: Block, terms: int | None) -> np.ndarray | None:
+    """The columns with the most non-zero rows, in their own order; ties to the lower column."""
+    if terms is None or terms >= block.shape[1]:
+        return None
+    rows = np.bincount(block.indices[block.data != 0], minlength=block.shape[1])
+    return np.sort(np.argsort(-rows, kind="stable")[:terms])
+
+
+def _cut(blocks: Sequence[Block], kept: Sequence[np.ndarray | None]) -> list[Block]:
+    return [block if columns is None else block[:, columns] for block, columns in zip(blocks, kept, strict=True)]
+
+
+def _fit_tfidf(block: sparse.csr_array) -> TfidfTransformer:
+    _check_counts(block)
+    return TfidfTransformer(norm=None, sublinear_tf=True).fit(block)
+
+
+def _check_counts(block: sparse.csr_array) -> None:
+    # The logarithm would turn values below 1 into negative weights without a word.
+    if block.data.size and (least := block.data[block.data != 0].min(initial=1)) < 1:
+        raise DataError(f"features: tfidf needs counts of 1 or more; X holds {least:g}")
+
+
+def _vocabulary(ds: Dataset, kept: tuple[np.ndarray | None, ...]) -> np.ndarray | None:
+    if ds.feature_kind != "counts" or ds.feature_names is None or len(kept) != 1:
+        return None
+    return ds.feature_names if kept[0] is None else ds.feature_names[kept[0]]
+
+
+def _fit_reducer(recipe: FeatureRecipe, X: Block) -> TruncatedSVD | SparseRandomProjection:
+    step, k, limit = ("svd", recipe.svd, min(X.shape)) if recipe.svd else ("project", recipe.project, X.shape[1])
+    if k > limit:
+        raise DataError(f"features: {step}:{k} is too many; {X.shape[0]} rows of {X.shape[1]} features give {limit}")
+    if step == "svd":
+        return TruncatedSVD(k, algorithm="randomized", random_state=recipe.seed).fit(X)
+    return SparseRandomProjection(k, dense_output=True, random_state=recipe.seed).fit(X)
+
+
+def _prepare(fitted: FittedFeatures, blocks: Sequence[Block], kept: bool = True) -> list[Block]:
+    """The steps up to unit length, block by block."""
+    prepared = []
+    for block, weighting in zip(_cut(blocks, fitted.kept) if kept else blocks, fitted.weighting, strict=True):
+        if weighting is not None:
+            _check_counts(block)
+            block = sparse.csr_array(weighting.transform(block))
+        prepared.append(_unit(block) if fitted.recipe.unit else block)
+    return prepared
+
+
+def _to_reduce(blocks: Sequence[Block]) -> tuple[Block, list[Block]]:
+    """The sparse blocks joined, or the dense ones where there are no others; and the rest."""
+    sparse_ones = [block for block in blocks if sparse.issparse(block)]
+    dense_ones = [block for block in blocks if not sparse.issparse(block)]
+    if sparse_ones:
+        return sparse.csr_array(sparse.hstack(sparse_ones)) if len(sparse_ones) > 1 else sparse_ones[0], dense_ones
+    return np.hstack(dense_ones), []
+
+
+def _finish(fitted: FittedFeatures, blocks: Sequence[Block], embeddings: np.ndarray | None) -> Features:
+    """The steps from reduction on."""
+    recipe = fitted.recipe
+    weights = [1.0 if sparse.issparse(block) else recipe.dense for block in blocks]
+    if fitted.reducer is not None:
+        joined, rest = _to_reduce(blocks)
+        blocks = [fitted.reducer.transform(joined).astype(np.float32), *rest]
+        weights = [1.0] + [recipe.dense] * len(rest)
+    if embeddings is not None:
+        if embeddings.shape[0] != blocks[0].shape[0]:
+            raise DataError(f"embeddings has {embeddings.shape[0]} rows and X {blocks[0].shape[0]}; expected the same")
+        blocks, weights = [*blocks, embeddings], [*weights, recipe.lm]
+    if len(blocks) == 1:
+        return blocks[0]
+    return tuple(_unit(block, weight) for block, weight in zip(blocks, weights, strict=True))
+
+
+def _unit(block: Block, weight: float = 1.0) -> Block:
+    scaled = normalize(block)
+    if weight != 1:
+        scaled *= np.float32(weight)
+    return sparse.csr_array(scaled) if sparse.issparse(scaled) else scaled
+
+
+def _embeddings(
+    ds: Dataset, progress: Progress | None
+) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """The embeddings of the training and test instances, and what makes the same of new texts' embeddings."""
+    table = shipped_table(ds.name)
+    if table is not None and ds.train_names is not None and ds.test_names is not None:
+        train, test = table.rows(ds.train_names), table.rows(ds.test_names)
+        if train is not None and test is not None:
+            return train, test, table.reduce
+    if ds.train_texts is None or ds.test_texts is None:
+        raise DataError(f"features: lm needs texts to embed; the data set {ds.name} has none")
+    both = embed_texts([*ds.train_texts, *ds.test_texts], progress)
+    return both[: ds.n_train], both[ds.n_train :], np.asarray
+
+
+def _feature_names(
+    ds: Dataset, fitted: FittedFeatures, is_sparse: Sequence[bool], embeddings: np.ndarray | None
+) -> np.ndarray | None:
+    if ds.feature_names is None:
+        return None
+    ends = np.cumsum(fitted.widths)
+    blocks = [ds.feature_names[end - width : end] for end, width in zip(ends, fitted.widths, strict=True)]
+    names = [n if kept is None else n[kept] for n, kept in zip(blocks, fitted.kept, strict=True)]
+    if fitted.reducer is not None:
+        word, k = ("component", fitted.recipe.svd) if fitted.recipe.svd else ("projection", fitted.recipe.project)
+        rest = [n for n, s in zip(names, is_sparse, strict=True) if not s] if any(is_sparse) else []
+        names = [_numbered(word, k), *rest]
+    if embeddings is not None:
+        names.append(_numbered("language model", embeddings.shape[1]))
+    return np.concatenate(names)
+
+
+def _numbered(word: str, count: int) -> np.ndarray:
+    return np.array([f"{word} {number}" for number in range(1, count + 1)])

