@@ -6,7 +6,7 @@ size rows×L is formed whole unless it fits the memory budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,18 +81,29 @@ def evaluate(
 
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
-    shape = (np.shape(P)[0], Y.shape[1])
-    return evaluate_blocks(
-        lambda rows, penalty: fac.scores(P, penalty, rows=rows),
-        shape,
-        make_ruler(Y, metric_inverse_propensity, _largest(ks)),
-        reg_lambda,
-        inverse_propensity,
+    ruler = make_ruler(Y, metric_inverse_propensity, _largest(ks))
+    n_rows, n_labels = ruler.Y.shape
+    if np.shape(P)[0] != n_rows:
+        raise DataError(f"P has {np.shape(P)[0]} rows and Y {n_rows}; expected the same")
+    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    top = np.empty((n_rows, ruler.k_max), dtype=np.int32)
+    top_ps = np.empty_like(top)
+    for rows in row_blocks(n_rows, n_labels, np.shape(P)[1], memory_budget):
+        mask = None if exclude is None else exclude[rows]
+        scores = fac.scores(P, reg_lambda, rows=rows)
+        if penalty_ps == reg_lambda:
+            top[rows], top_ps[rows] = top_k_both(scores, inverse_propensity, ruler.k_max, mask)
+        else:
+            top[rows] = top_k(scores, ruler.k_max, mask)
+            scores = fac.scores(P, penalty_ps, rows=rows)
+            top_ps[rows] = top_k_weighted(scores, inverse_propensity, ruler.k_max, mask)
+    return evaluate_rankings(
+        top,
+        top_ps,
+        ruler,
         ks,
-        reg_lambda_ps=reg_lambda_ps,
-        exclude=exclude,
-        # A row of a block holds its scores and, scaled by 1/(σ+λ), its projection.
-        rows_per_block=rows_within(memory_budget, 4 * (shape[1] + 2 * np.shape(P)[1])),
+        reg_lambda=reg_lambda,
+        reg_lambda_ps=penalty_ps,
         rows_without_features=rows_without_features,
     )
 
@@ -118,49 +129,38 @@ def evaluate_scores(
     ruler = make_ruler(Y, metric_inverse_propensity, _largest(ks))
     _check_rows(scores.shape, ruler)
     if scores_ps is None:
-        ranked = top_k_both(scores, inverse_propensity, ruler.k_max, exclude)
+        top, top_ps = top_k_both(scores, inverse_propensity, ruler.k_max, exclude)
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     else:
         _check_rows(scores_ps.shape, ruler)
-        ranked = (
-            top_k(scores, ruler.k_max, exclude),
-            top_k_weighted(scores_ps, inverse_propensity, ruler.k_max, exclude),
-        )
-    return _evaluation(ranked, ruler, ks, reg_lambda, reg_lambda_ps, rows_without_features)
+        top = top_k(scores, ruler.k_max, exclude)
+        top_ps = top_k_weighted(scores_ps, inverse_propensity, ruler.k_max, exclude)
+    return evaluate_rankings(
+        top,
+        top_ps,
+        ruler,
+        ks,
+        reg_lambda=reg_lambda,
+        reg_lambda_ps=reg_lambda_ps,
+        rows_without_features=rows_without_features,
+    )
 
 
-def evaluate_blocks(
-    score_block: Callable[[slice, float], np.ndarray],
-    shape: tuple[int, int],
+def evaluate_rankings(
+    top: np.ndarray,
+    top_ps: np.ndarray,
     ruler: Ruler,
-    reg_lambda: float,
-    inverse_propensity: np.ndarray,
     ks: Sequence[int],
     *,
-    rows_per_block: int,
-    reg_lambda_ps: float | None = None,
-    exclude: sparse.csr_array | None = None,
+    reg_lambda: float | None,
+    reg_lambda_ps: float | None,
     rows_without_features: int = 0,
 ) -> Evaluation:
-    """`evaluate` for scores from any function (slice of rows, λ) → (rows, L): of test rows, or leave-one-out.
-
-    shape: (rows, L) of all scores; ruler: `make_ruler` of the same rows; rows_per_block: how many rows to ask for at
-    once. The rest, and what is raised, as in `evaluate`.
-    """
-    _check_rows(shape, ruler)
-    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
-    top = np.empty((shape[0], ruler.k_max), dtype=np.int32)
-    top_ps = np.empty_like(top)
-    for start in range(0, shape[0], rows_per_block):
-        rows = slice(start, min(start + rows_per_block, shape[0]))
-        mask = None if exclude is None else exclude[rows]
-        scores = score_block(rows, reg_lambda)
-        if penalty_ps == reg_lambda:
-            top[rows], top_ps[rows] = top_k_both(scores, inverse_propensity, ruler.k_max, mask)
-        else:
-            top[rows] = top_k(scores, ruler.k_max, mask)
-            top_ps[rows] = top_k_weighted(score_block(rows, penalty_ps), inverse_propensity, ruler.k_max, mask)
-    return _evaluation((top, top_ps), ruler, ks, reg_lambda, penalty_ps, rows_without_features)
+    """The evaluation of two rankings (rows, ≥ max K) of the ruler's rows, however they came about."""
+    ks = cut_ks(ks, ruler.Y.shape[1])
+    ridge, ps = (evaluate_ranking(each, ruler, ks) for each in (top, top_ps))
+    best = {k: float(ruler.best[k - 1]) for k in ks}
+    return Evaluation(ks, reg_lambda, reg_lambda_ps, ruler.Y.shape[0], rows_without_features, best, ridge, ps)
 
 
 def evaluate_ranking(top: np.ndarray, ruler: Ruler, ks: Sequence[int] = (1, 3, 5)) -> VariantResult:
@@ -183,10 +183,12 @@ def cut_ks(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     return tuple(sorted({min(int(k), n_labels) for k in ks}))
 
 
-def rows_within(memory_budget: int | None, bytes_each: int) -> int:
-    """How many rows of `bytes_each` fit the budget (a quarter of the free memory by default); at least one."""
+def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None) -> Iterator[slice]:
+    """Slices of rows whose scores (L) and projections (r') fit the budget; by default a quarter of the free memory."""
     budget = default_memory_budget() if memory_budget is None else memory_budget
-    return max(1, int(budget // bytes_each))
+    step = max(1, int(budget // (4 * (n_labels + 2 * rank))))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def _largest(ks: Sequence[int]) -> int:
@@ -198,17 +200,3 @@ def _largest(ks: Sequence[int]) -> int:
 def _check_rows(shape: tuple[int, ...], ruler: Ruler) -> None:
     if tuple(shape) != ruler.Y.shape:
         raise DataError(f"scores have shape {tuple(shape)} and Y {ruler.Y.shape}; expected the same")
-
-
-def _evaluation(
-    ranked: tuple[np.ndarray, np.ndarray],
-    ruler: Ruler,
-    ks: Sequence[int],
-    reg_lambda: float | None,
-    reg_lambda_ps: float | None,
-    rows_without_features: int,
-) -> Evaluation:
-    ks = cut_ks(ks, ruler.Y.shape[1])
-    ridge, ps = (evaluate_ranking(top, ruler, ks) for top in ranked)
-    best = {k: float(ruler.best[k - 1]) for k in ks}
-    return Evaluation(ks, reg_lambda, reg_lambda_ps, ruler.Y.shape[0], rows_without_features, best, ridge, ps)

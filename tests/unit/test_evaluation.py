@@ -7,10 +7,9 @@ from xmlcore.evaluation import (
     VariantResult,
     cut_ks,
     evaluate,
-    evaluate_blocks,
     evaluate_ranking,
     evaluate_scores,
-    rows_within,
+    row_blocks,
 )
 from xmlcore.metrics import METRICS, make_ruler, precision_at_k, psndcg_at_k, psprecision_at_k
 from xmlcore.propensity import inverse_propensity
@@ -115,6 +114,13 @@ def test_masked_pairs_are_in_no_ranking(problem):
         np.testing.assert_array_equal((variant.top >= 0).sum(axis=1), np.minimum(5, (~masked).sum(axis=1)))
 
 
+def test_rows_of_P_and_Y_that_differ_are_refused(problem):
+    X, Y, X_new, Y_new, theta, theta0 = problem
+    fac = RidgeFactorization.fit(X, Y)
+    with pytest.raises(DataError, match="P has 5 rows and Y 33"):
+        evaluate(fac, fac.project(X_new[:5]), Y_new, 3.0, theta, theta0)
+
+
 def test_k_above_the_number_of_labels_is_cut_and_the_result_says_so():
     result = evaluate_scores(np.eye(3), sparse.csr_array(np.eye(3)), np.ones(3), np.ones(3), (5, 1, 9))
     assert result.ks == (1, 3)
@@ -129,17 +135,10 @@ def test_rows_without_features_are_passed_on_and_rank_the_first_labels(problem):
     assert (result.ps.top == np.arange(5)).all()
 
 
-def test_blocks_are_asked_for_in_order_and_within_the_bound():
-    asked = []
-
-    def score_block(rows, reg_lambda):
-        asked.append((rows.start, rows.stop, reg_lambda))
-        return np.zeros((rows.stop - rows.start, 4))
-
-    ruler = make_ruler(sparse.csr_array(np.ones((7, 4))), np.ones(4), 2)
-    evaluate_blocks(score_block, (7, 4), ruler, 1.0, np.ones(4), (1, 2), rows_per_block=3)
-    assert asked == [(0, 3, 1.0), (3, 6, 1.0), (6, 7, 1.0)]
-    assert (rows_within(100, 30), rows_within(1, 30)) == (3, 1)
+def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():
+    blocks = list(row_blocks(7, 4, 3, 4 * (4 + 2 * 3) * 3))
+    assert [(rows.start, rows.stop) for rows in blocks] == [(0, 3), (3, 6), (6, 7)]
+    assert len(list(row_blocks(7, 4, 3, 1))) == 7
 
 
 @pytest.mark.parametrize(

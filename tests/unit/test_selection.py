@@ -1,0 +1,187 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xmlcore.dataset import DataError, Dataset
+from xmlcore.evaluation import evaluate, evaluate_scores
+from xmlcore.propensity import inverse_propensity
+from xmlcore.ridge import RidgeFactorization
+from xmlcore.selection import (
+    best_lambda,
+    frontier,
+    held_out_path,
+    lambda_grid,
+    lambda_path,
+    nearest_first,
+    search_settings,
+    validation_split,
+)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(8)
+    X, X_new = rng.standard_normal((70, 12)) + 0.5, rng.standard_normal((25, 12)) + 0.5
+    truth = rng.standard_normal((12, 8))
+    Y = sparse.csr_array(X @ truth > 3, dtype=np.float32)
+    Y_new = sparse.csr_array(X_new @ truth > 3, dtype=np.float32)
+    counts = np.bincount(Y.indices, minlength=8)
+    fac = RidgeFactorization.fit(X, Y)
+    return X, Y, fac, fac.project(X_new), Y_new, counts, inverse_propensity(counts, 0.55, 1.5, n_train=70)
+
+
+def test_the_grid_has_equal_steps_of_the_logarithm_and_both_ends_exactly():
+    grid = lambda_grid(0.3, 700.0, 7)
+    assert (grid[0], grid[-1]) == (0.3, 700.0)
+    np.testing.assert_allclose(np.diff(np.log(grid)), np.log(700 / 0.3) / 6)
+    assert lambda_grid(2.0, 8.0, 1).tolist() == [4.0]
+
+
+def test_the_current_value_comes_first_and_the_others_by_distance():
+    assert nearest_first([1, 10, 100, 1000], 80) == [80, 100, 10, 1000, 1]
+    assert nearest_first([1, 10, 10], None) == [1, 10]
+    assert nearest_first([1, 10], 10) == [10, 1]
+
+
+def test_the_path_is_evaluate_at_each_value(problem):
+    _, _, fac, P, Y_new, counts, theta0 = problem
+    theta = inverse_propensity(counts, 1.0, 2.0, n_train=70)
+    path = list(lambda_path(fac, P, Y_new, [1.0, 30.0], theta, theta0, (1, 3), current=5.0, memory_budget=500))
+    assert [step.reg_lambda for step in path] == [5.0, 1.0, 30.0]
+    for step in path:
+        expected = evaluate(fac, P, Y_new, step.reg_lambda, theta, theta0, (1, 3))
+        assert step.ridge.metrics == expected.ridge.metrics
+        assert step.ps.metrics == expected.ps.metrics
+
+
+def test_the_path_begins_before_its_end_is_known(problem):
+    _, _, fac, P, Y_new, _, theta0 = problem
+    endless = lambda_path(fac, P, Y_new, [1.0, 2.0], theta0, theta0, current=7.0)
+    assert next(endless).reg_lambda == 7.0
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_held_out_path_is_what_retraining_without_the_rows_gives(problem, grouped):
+    X, Y, fac, _, _, _, theta0 = problem
+    groups = np.random.default_rng(1).integers(0, 20, 70) if grouped else None
+    rows = np.array([3, 4, 11, 40, 41, 42, 69])
+    fractions = []
+    path = list(
+        held_out_path(
+            fac, [1.0, 20.0], theta0, theta0, (1, 3), groups=groups, rows=rows, current=4.0, progress=fractions.append
+        )
+    )
+    assert [step.reg_lambda for step in path] == [4.0, 1.0, 20.0]
+    assert fractions[-1] == 1.0
+    for step in path:
+        scores = np.empty((rows.size, 8))
+        for at, row in enumerate(rows):
+            kept = groups != groups[row] if grouped else np.arange(70) != row
+            gram = X[kept].T @ X[kept] + step.reg_lambda * np.eye(12)
+            scores[at] = X[row] @ np.linalg.solve(gram, X[kept].T @ Y.toarray()[kept])
+        expected = evaluate_scores(scores, Y[rows], theta0, theta0, (1, 3))
+        np.testing.assert_array_equal(step.ridge.top, expected.ridge.top)
+        np.testing.assert_array_equal(step.ps.top, expected.ps.top)
+        assert step.ps.metrics == expected.ps.metrics
+
+
+def test_the_held_out_path_covers_all_rows_and_obeys_the_mask(problem):
+    _, Y, fac, _, _, _, theta0 = problem
+    exclude = sparse.csr_array(np.random.default_rng(2).random((70, 8)) < 0.3)
+    (step,) = held_out_path(fac, [4.0], theta0, theta0, (1, 2), exclude=exclude)
+    expected = evaluate_scores(fac.leave_one_out_scores(4.0), Y, theta0, theta0, (1, 2), exclude=exclude)
+    np.testing.assert_array_equal(step.ridge.top, expected.ridge.top)
+    np.testing.assert_array_equal(step.ps.top, expected.ps.top)
+
+
+def test_the_search_evaluates_every_combination_and_the_current_one_first(problem):
+    _, _, fac, P, Y_new, counts, theta0 = problem
+    found = list(
+        search_settings(
+            fac, P, Y_new, [1, 9], [0.0, 1.0], [1.5, 3.0], counts, theta0, (1, 3), current=(4, 0.3, 2), memory_budget=1
+        )
+    )
+    assert (found[0].reg_lambda, found[0].A, found[0].B) == (4.0, 0.3, 2)
+    wanted = set(itertools.product([1, 4, 9], [(0.3, 2), *itertools.product([0.0, 1.0], [1.5, 3.0])]))
+    assert {(setting.reg_lambda, (setting.A, setting.B)) for setting in found} == wanted
+    assert len(found) == len(wanted)
+    for setting in found:
+        theta = inverse_propensity(counts, setting.A, setting.B, n_train=70)
+        expected = evaluate(fac, P, Y_new, setting.reg_lambda, theta, theta0, (1, 3))
+        assert setting.metrics == expected.ps.metrics
+        if setting.A == 0:
+            assert setting.metrics == expected.ridge.metrics
+
+
+@given(points=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
+@settings(deadline=None)
+def test_the_frontier_holds_each_point_that_no_other_beats(points):
+    kept = frontier([p for p, _ in points], [psp for _, psp in points])
+    undominated = {a for a in points if not any(b != a and b[0] >= a[0] and b[1] >= a[1] for b in points)}
+    assert [points[index] for index in kept] == sorted(undominated)
+
+
+def test_the_best_lambda_has_the_highest_value_and_of_equals_is_the_largest(problem):
+    _, _, fac, P, Y_new, _, theta0 = problem
+    path = list(lambda_path(fac, P, Y_new, lambda_grid(0.1, 1e6, 9), theta0, theta0))
+    best = best_lambda(path, "ps", "psprecision", 3)
+    values = {step.reg_lambda: step.ps.metrics["psprecision"][3] for step in path}
+    assert best == max(value for value, score in values.items() if score == max(values.values()))
+
+
+def dataset(n=100, groups=None):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((n, 6)))
+    Y = sparse.csr_array(rng.random((n, 4)) < 0.4, dtype=np.float32)
+    names = np.array([f"row {i}" for i in range(n)])
+    return Dataset(
+        "toy", X, Y, X[:5], Y[:5], train_names=names, train_texts=names.tolist(), train_groups=groups, train_filter=Y
+    )
+
+
+def test_the_validation_split_takes_a_seeded_tenth_and_keeps_rows_together():
+    ds = dataset()
+    split = validation_split(ds, seed=3)
+    assert (split.n_train, split.n_test) == (90, 10)
+    again = validation_split(ds, seed=3)
+    assert split.test_names.tolist() == again.test_names.tolist()
+    assert split.test_names.tolist() != validation_split(ds, seed=4).test_names.tolist()
+    assert set(split.train_names) | set(split.test_names) == set(ds.train_names)
+    for names, texts, X, Y, pairs in (
+        (split.train_names, split.train_texts, split.X_train, split.Y_train, split.train_filter),
+        (split.test_names, split.test_texts, split.X_test, split.Y_test, split.test_filter),
+    ):
+        rows = [int(name.split()[1]) for name in names]
+        assert texts == names.tolist()
+        np.testing.assert_array_equal(X.toarray(), ds.X_train[rows].toarray())
+        np.testing.assert_array_equal(Y.toarray(), ds.Y_train[rows].toarray())
+        np.testing.assert_array_equal(pairs.toarray(), ds.Y_train[rows].toarray())
+
+
+def test_the_validation_split_never_tears_a_family_apart():
+    groups = np.repeat(np.arange(30), [1] * 10 + [2] * 10 + [7] * 10)
+    split = validation_split(dataset(100, groups), share=0.2, seed=1)
+    held_out = {groups[int(name.split()[1])] for name in split.test_names}
+    assert not held_out & set(split.train_groups)
+    assert 13 <= split.n_test <= 27
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lambda_grid(0, 1), "reg_lambda is 0"),
+        (lambda: lambda_grid(2, 1), "low is 2"),
+        (lambda: nearest_first([1, -3], None), "reg_lambda is -3"),
+        (lambda: frontier([1], [1, 2]), "precision has shape"),
+        (lambda: best_lambda([], "ps", "precision", 1), "evaluations is empty"),
+        (lambda: validation_split(dataset(), share=1.0), "share is 1.0"),
+        (lambda: validation_split(dataset(100, np.zeros(100, dtype=int))), "leaves one side empty"),
+    ],
+)
+def test_bad_arguments_are_named_with_their_value(call, message):
+    with pytest.raises(DataError, match=message):
+        call()

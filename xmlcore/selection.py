@@ -1,0 +1,241 @@
+"""Choosing λ, A and B: the path over λ on test rows and held out, the search over all three, and its frontier.
+
+Everything is yielded one by one, the current setting first, so that a page can show what is there and fill in the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore.dataset import DataError, Dataset, take_rows
+from xmlcore.evaluation import Evaluation, cut_ks, evaluate, evaluate_ranking, evaluate_rankings, row_blocks
+from xmlcore.leaveout import held_out_scores
+from xmlcore.metrics import make_ruler
+from xmlcore.propensity import inverse_propensity as propensity_weights
+from xmlcore.ranking import top_k_both, top_k_weighted
+from xmlcore.ridge import RidgeFactorization, check_reg_lambda
+
+
+def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:
+    """n values of λ from low to high, both included, at equal steps of their logarithm, ascending, shape (n,).
+
+    Raises DataError unless 0 < low ≤ high and n ≥ 1; n = 1 gives the geometric mean.
+    """
+    low, high = check_reg_lambda(low), check_reg_lambda(high)
+    if low > high or n < 1:
+        raise DataError(f"low is {low}, high {high} and n {n}; expected low ≤ high and n ≥ 1")
+    if n == 1:
+        return np.array([np.sqrt(low * high)])
+    grid = np.geomspace(low, high, n)
+    grid[[0, -1]] = low, high
+    return grid
+
+
+def nearest_first(lambdas: Iterable[float], current: float | None) -> list[float]:
+    """The values of λ with the current one first, added where it is missing, then by distance in the logarithm.
+
+    Without a current value: as given, each once. Raises DataError for a λ that is not above 0.
+    """
+    distinct = list(dict.fromkeys(check_reg_lambda(value) for value in lambdas))
+    if current is None:
+        return distinct
+    current = check_reg_lambda(current)
+    return [current, *sorted((v for v in distinct if v != current), key=lambda v: abs(np.log(v / current)))]
+
+
+def lambda_path(
+    fac: RidgeFactorization,
+    P: np.ndarray,
+    Y: sparse.csr_array,
+    lambdas: Iterable[float],
+    inverse_propensity: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    current: float | None = None,
+    exclude: sparse.csr_array | None = None,
+    memory_budget: int | None = None,
+) -> Iterator[Evaluation]:
+    """`evaluate` for each λ, both variants at the same λ, in the order of `nearest_first(lambdas, current)`.
+
+    Arguments, and what is raised, as in `evaluation.evaluate`.
+    """
+    for reg_lambda in nearest_first(lambdas, current):
+        yield evaluate(
+            fac,
+            P,
+            Y,
+            reg_lambda,
+            inverse_propensity,
+            metric_inverse_propensity,
+            ks,
+            exclude=exclude,
+            memory_budget=memory_budget,
+        )
+
+
+def held_out_path(
+    fac: RidgeFactorization,
+    lambdas: Iterable[float],
+    inverse_propensity: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    groups: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
+    current: float | None = None,
+    exclude: sparse.csr_array | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Iterator[Evaluation]:
+    """The path over λ on training rows, each scored by a model trained without it, or without its family; exact.
+
+    groups: a number for each of the D training rows, equal within a family; None leaves out single rows. rows: sorted
+    indices of the training rows to evaluate (`leaveout.sample_families` draws whole families); all by default, and
+    the tops are in their order. current: this λ is evaluated alone, and first; all others then share one pass over
+    the rows and come out together at its end. exclude: pairs masked before ranking, D×L. progress: called with the
+    fraction of rows done in the pass at hand.
+
+    Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
+    """
+    rows = np.arange(fac.n_train) if rows is None else np.unique(rows)
+    order = nearest_first(lambdas, current)
+    ruler = make_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
+    passes = [order] if current is None else [order[:1], order[1:]]
+    for values in filter(None, passes):
+        tops = {value: np.empty((2, rows.size, ruler.k_max), dtype=np.int32) for value in values}
+        done = 0
+        for held in held_out_scores(fac, values, groups=groups, rows=rows):
+            mask = None if exclude is None else exclude[held.rows]
+            places = np.searchsorted(rows, held.rows)
+            tops[held.reg_lambda][:, places] = top_k_both(held.scores, inverse_propensity, ruler.k_max, mask)
+            done += held.rows.size
+            if progress is not None:
+                progress(done / (rows.size * len(values)))
+        for value, (top, top_ps) in tops.items():
+            yield evaluate_rankings(top, top_ps, ruler, ks, reg_lambda=value, reg_lambda_ps=value)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """The weighted variant at one λ, A and B; at A = 0 all labels weigh the same, which is plain XML-ridge.
+
+    Attributes:
+        reg_lambda, A, B: the setting.
+        metrics: as in `VariantResult`.
+    """
+
+    reg_lambda: float
+    A: float
+    B: float
+    metrics: Mapping[str, Mapping[int, float]]
+
+
+def search_settings(
+    fac: RidgeFactorization,
+    P: np.ndarray,
+    Y: sparse.csr_array,
+    lambdas: Iterable[float],
+    A_values: Sequence[float],
+    B_values: Sequence[float],
+    label_counts: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    current: tuple[float, float, float] | None = None,
+    exclude: sparse.csr_array | None = None,
+    memory_budget: int | None = None,
+) -> Iterator[Setting]:
+    """The weighted variant at every combination of λ, A and B; one product for each λ, however many A and B.
+
+    current: (λ, A, B) to begin with, added where it is missing; the other values of λ follow by distance. The rest, and
+    what is raised, as in `evaluation.evaluate` and `propensity.inverse_propensity`.
+    """
+    ks = cut_ks(ks, Y.shape[1])
+    ruler = make_ruler(Y, metric_inverse_propensity, ks[-1])
+    weights = {
+        (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train)
+        for A, B in dict.fromkeys([*([current[1:]] if current else []), *product(A_values, B_values)])
+    }
+    for reg_lambda in nearest_first(lambdas, current[0] if current else None):
+        tops = {pair: np.empty((Y.shape[0], ks[-1]), dtype=np.int32) for pair in weights}
+        for rows in row_blocks(*Y.shape, P.shape[1], memory_budget):
+            scores = fac.scores(P, reg_lambda, rows=rows)
+            mask = None if exclude is None else exclude[rows]
+            for pair, theta in weights.items():
+                tops[pair][rows] = top_k_weighted(scores, theta, ks[-1], mask)
+        for (A, B), top in tops.items():
+            yield Setting(reg_lambda, A, B, evaluate_ranking(top, ruler, ks).metrics)
+
+
+def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.ndarray:
+    """The points that no other beats in one metric without losing in the other: indices by rising precision.
+
+    precision, psprecision: P@K and PSP@K of each point. Of equal points the first is kept.
+    """
+    p, psp = np.asarray(precision, dtype=np.float64), np.asarray(psprecision, dtype=np.float64)
+    if p.shape != psp.shape or p.ndim != 1:
+        raise DataError(
+            f"precision has shape {p.shape} and psprecision {psp.shape}; expected one number for each point"
+        )
+    kept: list[int] = []
+    for point in np.lexsort((-psp, -p)):
+        if not kept or psp[point] > psp[kept[-1]]:
+            kept.append(int(point))
+    return np.array(kept[::-1], dtype=np.int64)
+
+
+def best_lambda(evaluations: Iterable[Evaluation], variant: str, metric: str, k: int) -> float:
+    """The λ at which a variant ("ridge" or "ps") has its highest metric@K; of equals the larger, the smoother model."""
+    values = [(getattr(each, variant).metrics[metric][k], each.reg_lambda) for each in evaluations]
+    if not values:
+        raise DataError("evaluations is empty; expected at least one")
+    return max(values)[1]
+
+
+def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:
+    """The training instances of ds, split for tuning as in the paper: `share` of them, drawn by seed, are the test set.
+
+    Families (`train_groups`) are never torn apart: whole families are drawn until the share is reached. Features stay
+    as they are (their vocabulary and IDF saw all rows), and θ should still come from the full training set.
+
+    Raises DataError for a share outside (0, 1) and where one of the two sides would be empty.
+    """
+    if not 0 < share < 1:
+        raise DataError(f"share is {share}; expected a number between 0 and 1")
+    groups = np.arange(ds.n_train) if ds.train_groups is None else np.unique(ds.train_groups, return_inverse=True)[1]
+    order = np.random.default_rng(seed).permutation(int(groups.max(initial=-1)) + 1)
+    sizes = np.bincount(groups, minlength=order.size)[order]
+    # The families whose middle lies within the share: the nearest to it, whichever side a large one falls.
+    drawn = np.zeros(order.size, dtype=bool)
+    drawn[order[np.cumsum(sizes) - sizes / 2 <= share * ds.n_train]] = True
+    held_out = drawn[groups]
+    if held_out.all() or not held_out.any():
+        raise DataError(
+            f"share is {share}; of {ds.n_train} instances in {order.size} families it leaves one side empty"
+        )
+    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+    def part(values, rows):
+        if values is None:
+            return None
+        return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
+
+    return replace(
+        ds,
+        X_train=take_rows(ds.X_train, train),
+        X_test=take_rows(ds.X_train, test),
+        Y_train=ds.Y_train[train],
+        Y_test=ds.Y_train[test],
+        train_names=part(ds.train_names, train),
+        test_names=part(ds.train_names, test),
+        train_texts=part(ds.train_texts, train),
+        test_texts=part(ds.train_texts, test),
+        train_groups=part(ds.train_groups, train),
+        train_filter=part(ds.train_filter, train),
+        test_filter=part(ds.train_filter, test),
+    )
