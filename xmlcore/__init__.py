@@ -4,6 +4,7 @@ from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, lab
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
+from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance, missing_labels
 from xmlcore.features import FittedFeatures, fit_features
 from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
@@ -18,6 +19,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "Evaluation",
+    "Explanation",
     "FeatureRecipe",
     "FittedFeatures",
     "RidgeFactorization",
@@ -28,6 +30,8 @@ __all__ = [
     "default_recipe",
     "evaluate",
     "evaluate_scores",
+    "explain_by_feature",
+    "explain_by_instance",
     "fit_features",
     "frequency_bins",
     "frontier",
@@ -39,6 +43,7 @@ __all__ = [
     "lambda_path",
     "lambda_range",
     "load_dataset",
+    "missing_labels",
     "ndcg_at_k",
     "precision_at_k",
     "psndcg_at_k",
