@@ -179,13 +179,13 @@ class Eigenpairs:
     Attributes:
         values: σ, shape (r',), float64, all positive.
         vectors: shape (r, r'), float32, columns of unit length.
-        leading: how many of the last pairs were found in float64 and split off before a float32 decomposition; 0
-            where all of it was in float64 or nothing stood out.
+        leading: shape (r, k), float64: the last k vectors where these were found in float64 and split off before a
+            float32 decomposition; k = 0 where all of it was in float64 or nothing stood out.
     """
 
     values: np.ndarray
     vectors: np.ndarray
-    leading: int
+    leading: np.ndarray
 
 
 @njit(parallel=True, cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -210,26 +210,25 @@ def eigenpairs(K: np.ndarray) -> Eigenpairs:
     """
     if not K.any():
         raise DataError("X_train holds only zeros; expected at least one feature that is not zero")
-    values, vectors = (np.zeros(0), np.zeros((K.shape[0], 0)))
+    values, leading = np.zeros(0), np.zeros((K.shape[0], 0))
     if K.dtype == np.float32:
-        values, vectors = _lower_leading(K)
+        values, leading = _lower_leading(K)
     sigma, V = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
     sigma = sigma.astype(np.float64)
     largest = sigma[-1]
-    leading = values.size
-    if leading:
-        sigma[-leading:] = values
-        V[:, -leading:] = vectors
-        for columns in chunks(V.shape[1] - leading, 512):
+    if values.size:
+        sigma[-values.size :] = values
+        V[:, -values.size :] = leading
+        for columns in chunks(sigma.size - values.size, 512):
             wide = V[:, columns].astype(np.float64)
-            V[:, columns] = wide - vectors @ (vectors.T @ wide)
+            V[:, columns] = wide - leading @ (leading.T @ wide)
     if V.dtype == np.float32:
         first = int(np.searchsorted(sigma, FLOAT32_CUT * largest, side="right"))
         return Eigenpairs(sigma[first:], V[:, first:], leading)  # large: a view of the last columns, not a copy
     # Directions in which two near-duplicate rows differ have tiny eigenvalues, and matter: in float64 only what is
     # below its rounding error goes.
     first = int(np.searchsorted(sigma, sigma.size * np.finfo(np.float64).eps * largest, side="right"))
-    return Eigenpairs(sigma[first:], V[:, first:].astype(np.float32, order="C"), 0)
+    return Eigenpairs(sigma[first:], V[:, first:].astype(np.float32, order="C"), leading)
 
 
 def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -102,18 +102,18 @@ def product(A: np.ndarray, B: np.ndarray, dtype: type = np.float32) -> np.ndarra
     return out
 
 
-def product_with_leading(A: np.ndarray, V: np.ndarray, leading: int) -> np.ndarray:
+def product_with_leading(A: np.ndarray, V: np.ndarray, leading: np.ndarray) -> np.ndarray:
     """A V in float32 for A in float64 (rows×r) and V in float32 (r×r'), as accurate as if A had no large components.
 
-    What A has in the last `leading` columns of V, which are orthogonal to the others, is taken out in float64 first:
-    (A − C V_leadᵀ) V_rest with C = A V_lead equals A V_rest, and rounds relative to what is left.
+    `leading` (r×k, float64) are the last k columns of V before they were rounded. What A has in them, which are
+    orthogonal to all others, is taken out first: (A − C leadingᵀ) V_rest with C = A leading equals A V_rest, and
+    rounds relative to what is left.
     """
-    if not leading:
+    if not leading.shape[1]:
         return A.astype(np.float32) @ V
-    lead = V[:, -leading:].astype(np.float64)
-    components = A @ lead
-    out = (A - components @ lead.T).astype(np.float32) @ V
-    out[:, -leading:] = components
+    components = A @ leading
+    out = (A - components @ leading.T).astype(np.float32) @ V
+    out[:, -leading.shape[1] :] = components
     return out
 
 

@@ -36,7 +36,7 @@ class RidgeFactorization:
         precision: "float64" or "float32", in which Gram matrix and decomposition were computed.
         eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are dropped.
         eigenvectors: V (N×r') or U (D×r'), float32.
-        leading: how many of the last pairs were split off before a float32 decomposition (see `linalg.eigenpairs`).
+        leading: the last k vectors in float64 where they were split off first, (r, k); see `linalg.eigenpairs`.
         Q: Vᵀ(XᵀY) or UᵀY, shape (r', L), float32; None where it does not fit the memory budget, or where the dual
             scores cost less without it.
         X_train, Y_train: the training data, features in blocks and labels in CSR.
@@ -48,7 +48,7 @@ class RidgeFactorization:
     precision: str
     eigenvalues: np.ndarray
     eigenvectors: np.ndarray
-    leading: int
+    leading: np.ndarray
     Q: np.ndarray | None
     X_train: tuple[Block, ...]
     Y_train: sparse.csr_array
@@ -273,16 +273,17 @@ class RidgeFactorization:
         """
         if self.precision == "float64":
             return 1e-6 * float(self.eigenvalues[-1])
-        return 1e-4 * float(self.eigenvalues[-1 - self.leading])
+        return 1e-4 * float(self.eigenvalues[-1 - self.leading.shape[1]])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All but the training data as plain arrays without pickled objects, for a file or a memory map."""
         arrays = {
+            "shape": np.array([self.n_train, self.n_features, self.n_labels]),
             "form": np.array(self.form),
             "precision": np.array(self.precision),
             "eigenvalues": self.eigenvalues,
             "eigenvectors": self.eigenvectors,
-            "leading": np.array(self.leading),
+            "leading": self.leading,
             "seconds": np.array([self.seconds["gram"], self.seconds["eigh"]]),
         }
         return arrays if self.Q is None else {**arrays, "Q": self.Q}
@@ -293,34 +294,27 @@ class RidgeFactorization:
     ) -> RidgeFactorization:
         """The factorisation whose `arrays()` were kept, with the training data that it was fitted to.
 
-        Raises DataError where the arrays do not fit X and Y or one another.
+        Raises DataError where an array is missing or X and Y have other shapes.
         """
         X, Y = _check_training(X, Y)
-        try:
-            form, values, vectors = str(arrays["form"]), arrays["eigenvalues"], arrays["eigenvectors"]
-            Q = arrays.get("Q")
-            fac = cls(
-                form=form,
-                precision=str(arrays["precision"]),
-                eigenvalues=values,
-                eigenvectors=vectors,
-                leading=int(arrays["leading"]),
-                Q=Q,
-                X_train=X,
-                Y_train=Y,
-                memory_budget=default_memory_budget() if memory_budget is None else int(memory_budget),
-                seconds=dict(zip(("gram", "eigh"), map(float, arrays["seconds"]), strict=True)),
-            )
-        except KeyError as error:
-            raise DataError(f"arrays has no {error}; expected what RidgeFactorization.arrays gives") from error
-        size = n_columns(X) if form == "primal" else n_rows(X)
-        if vectors.shape != (size, values.size) or (Q is not None and Q.shape != (values.size, Y.shape[1])):
-            raise DataError(
-                f"arrays hold eigenvectors of shape {vectors.shape}, eigenvalues {values.shape} and Q "
-                f"{None if Q is None else Q.shape}; X of {n_rows(X)} rows and {n_columns(X)} features and Y of "
-                f"{Y.shape[1]} labels need another factorisation"
-            )
-        return fac
+        missing = {"shape", "form", "precision", "eigenvalues", "eigenvectors", "leading", "seconds"} - set(arrays)
+        if missing:
+            raise DataError(f"arrays lacks {sorted(missing)}; expected what RidgeFactorization.arrays gives")
+        given = (n_rows(X), n_columns(X), Y.shape[1])
+        if tuple(arrays["shape"]) != given:
+            raise DataError(f"arrays are of D, N, L = {tuple(map(int, arrays['shape']))}; X and Y have {given}")
+        return cls(
+            form=str(arrays["form"]),
+            precision=str(arrays["precision"]),
+            eigenvalues=arrays["eigenvalues"],
+            eigenvectors=arrays["eigenvectors"],
+            leading=arrays["leading"],
+            Q=arrays.get("Q"),
+            X_train=X,
+            Y_train=Y,
+            memory_budget=default_memory_budget() if memory_budget is None else int(memory_budget),
+            seconds=dict(zip(("gram", "eigh"), map(float, arrays["seconds"]), strict=True)),
+        )
 
 
 def solve_direct(

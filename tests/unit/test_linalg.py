@@ -1,0 +1,212 @@
+import numba
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tests.hard_data import hard_data
+from xmlcore import linalg, products
+from xmlcore.dataset import DataError
+
+
+def dense(X):
+    return np.hstack([block.toarray() if sparse.issparse(block) else block for block in X]).astype(np.float64)
+
+
+def features(kinds, rows=60, seed=0):
+    """Blocks of the given kinds: rare entries, rows that are nearly full, or a dense array."""
+    rng = np.random.default_rng(seed)
+    blocks = []
+    for kind in kinds:
+        values = rng.standard_normal((rows, 25)).astype(np.float32)
+        share = {"rare": 0.05, "full": 0.9, "dense": 1.0}[kind]
+        values[rng.random(values.shape) >= share] = 0
+        blocks.append(values if kind == "dense" else sparse.csr_array(values))
+    return tuple(blocks)
+
+
+KINDS = [("rare",), ("full",), ("dense",), ("rare", "dense"), ("dense", "rare"), ("rare", "full"), ("dense", "dense")]
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids="-".join)
+@pytest.mark.parametrize("of_rows", [True, False])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_gram_matrix_of_any_mixture_of_blocks_equals_the_dense_product(kinds, of_rows, dtype, tolerance):
+    X = features(kinds)
+    K = linalg.gram(X, of_rows=of_rows, dtype=dtype)
+    wide = dense(X)
+    assert K.dtype == dtype
+    np.testing.assert_allclose(K, wide @ wide.T if of_rows else wide.T @ wide, atol=tolerance * 25)
+    assert np.array_equal(K, K.T)
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids="-".join)
+def test_products_with_blocks_equal_the_dense_products(kinds):
+    X = features(kinds)
+    wide = dense(X)
+    other = features(kinds, rows=13, seed=1)
+    rng = np.random.default_rng(2)
+    right, left = rng.standard_normal((wide.shape[1], 7)), rng.standard_normal((60, 7))
+    S = sparse.csr_array((rng.random((60, 9)) < 0.2).astype(np.float32))
+    np.testing.assert_allclose(linalg.cross_gram(other, X, np.float64), dense(other) @ wide.T, atol=1e-5)
+    np.testing.assert_allclose(products.multiply(X, right, np.float64), wide @ right, atol=1e-12)
+    np.testing.assert_allclose(products.multiply_transposed(X, left, np.float64), wide.T @ left, atol=1e-12)
+    np.testing.assert_allclose(products.transposed_times_sparse(X, S), wide.T @ S.toarray(), atol=1e-12)
+
+
+def test_gram_matrix_splits_frequent_columns_from_rare_ones_without_losing_any():
+    X = hard_data(80, 120).X
+    counts = np.bincount(X.indices, minlength=120)
+    assert (counts > 0.5 * 80).any()
+    assert ((counts > 0) & (counts < 0.1 * 80)).any()
+    wide = X.toarray().astype(np.float64)
+    np.testing.assert_allclose(linalg.gram((X,), of_rows=True, dtype=np.float64), wide @ wide.T, rtol=1e-12)
+    np.testing.assert_allclose(linalg.cross_gram((X[:9],), (X,), np.float64), wide[:9] @ wide.T, rtol=1e-12)
+
+
+def test_gram_matrix_takes_indices_of_64_bits_and_leaves_its_input_alone():
+    X = hard_data(40, 30).X
+    long = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    before = X.data.copy()
+    assert np.array_equal(
+        linalg.gram((long,), of_rows=False, dtype=np.float64), linalg.gram((X,), of_rows=False, dtype=np.float64)
+    )
+    assert np.array_equal(X.data, before)
+
+
+def test_gram_matrix_is_the_same_to_the_last_bit_with_one_thread_or_two():
+    X = hard_data(300, 200).X
+    threads = numba.get_num_threads()
+    both = linalg.gram((X,), of_rows=True, dtype=np.float32)
+    numba.set_num_threads(1)
+    try:
+        alone = linalg.gram((X,), of_rows=True, dtype=np.float32)
+    finally:
+        numba.set_num_threads(threads)
+    rare = np.bincount(X.indices, minlength=200) <= 0.15 * 300
+    assert rare.any()
+    assert np.array_equal(both, alone)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_gram_matrix_of_any_small_matrix_of_whole_numbers_is_exact(rows, columns, share, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-5, 6, (rows, columns)) * (rng.random((rows, columns)) < share)
+    X = (sparse.csr_array(values.astype(np.float32)),)
+    assert np.array_equal(linalg.gram(X, of_rows=True, dtype=np.float32), values @ values.T)
+    assert np.array_equal(linalg.gram(X, of_rows=False, dtype=np.float32), values.T @ values)
+
+
+def test_times_sparse_equals_the_dense_product_for_any_number_of_rows():
+    rng = np.random.default_rng(0)
+    S = sparse.csr_array((rng.random((50, 33)) < 0.1).astype(np.float32))
+    for rows in (1, 15, 16, 17, 40):
+        A = rng.standard_normal((rows, 50))
+        expected = A @ S.toarray()
+        np.testing.assert_allclose(products.times_sparse(A, S), expected, atol=1e-5)
+        np.testing.assert_allclose(products.times_sparse(np.asfortranarray(A), S.tocsc()), expected, atol=1e-5)
+
+
+def test_eigenpairs_in_float64_rebuild_the_matrix_and_drop_its_null_directions():
+    rng = np.random.default_rng(0)
+    X = (rng.integers(0, 3, (120, 31)) @ rng.integers(0, 3, (31, 60))).astype(np.float64)
+    K = X @ X.T
+    pairs = linalg.eigenpairs(K.copy())
+    rebuilt = (pairs.vectors * pairs.values) @ pairs.vectors.T
+    assert np.linalg.norm(rebuilt - K) < 1e-6 * np.linalg.norm(K)
+    assert pairs.values.size == 31
+    assert (np.diff(pairs.values) >= 0).all()
+    assert pairs.leading.shape[1] == 0
+
+
+def test_eigenpairs_in_float32_keep_small_eigenvalues_beside_a_huge_one():
+    # Plain float32 loses what is below about 1e-7 of the largest eigenvalue; splitting that one off first does not.
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    values = np.concatenate([np.linspace(0.05, 1, 299), [1e6]])
+    K = ((basis * values) @ basis.T).astype(np.float32)
+    K = np.ascontiguousarray((K + K.T) / 2)
+    exact = np.linalg.eigvalsh(K.astype(np.float64))
+    pairs = linalg.eigenpairs(K.copy())
+    plain = scipy.linalg.eigvalsh(K)
+    assert pairs.leading.shape == (300, 1)
+    assert np.abs(pairs.values - exact).max() < 1e-4
+    assert np.abs(plain - exact)[:-1].max() > 1e-2
+    assert np.abs(pairs.vectors.T @ pairs.vectors - np.eye(300)).max() < 1e-5
+
+
+def test_eigenpairs_in_float32_split_off_nothing_where_nothing_stands_out():
+    K = linalg.gram((np.random.default_rng(0).standard_normal((200, 100)),), of_rows=False, dtype=np.float32)
+    pairs = linalg.eigenpairs(K.copy())
+    assert pairs.leading.shape[1] == 0
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(K.astype(np.float64)), rtol=1e-4)
+
+
+def test_product_with_leading_columns_keeps_what_a_huge_component_would_round_away():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((200, 200)))[0]
+    V = basis.astype(np.float32)
+    A = 1e6 * basis[:, -1] + rng.standard_normal((20, 200)) * 1e-2
+    exact = A @ basis
+    split = products.product_with_leading(A, V, basis[:, -1:])
+    plain = products.product_with_leading(A, V, basis[:, :0])
+    assert np.abs(split - exact)[:, :-1].max() < 1e-4 * np.abs(plain - exact)[:, :-1].max()
+    np.testing.assert_allclose(split[:, -1], exact[:, -1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 1e-4)])
+def test_cholesky_solve_solves_and_leaves_the_right_hand_side_alone(dtype, tolerance):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((50, 50))
+    K = (A @ A.T).astype(dtype)
+    for B in (rng.standard_normal((50, 4)).astype(dtype), rng.standard_normal((4, 50)).astype(dtype).T):
+        before = B.copy()
+        expected = np.linalg.solve(K.astype(np.float64) + 2 * np.eye(50), B)
+        np.testing.assert_allclose(linalg.cholesky_solve(K.copy(), 2.0, B), expected, atol=tolerance)
+        assert np.array_equal(B, before)
+
+
+def test_cholesky_solve_names_a_lambda_that_is_too_small():
+    with pytest.raises(DataError, match=r"reg_lambda is 1e-12.*size 3"):
+        linalg.cholesky_solve(-np.eye(3), 1e-12, np.eye(3))
+
+
+def test_trace_and_largest_eigenvalue_agree_with_the_decomposition():
+    X = features(("rare", "dense"))
+    values = np.linalg.eigvalsh(dense(X).T @ dense(X))
+    assert linalg.squared_norm(X) == pytest.approx(values.sum(), rel=1e-6)
+    assert 0.9 * values[-1] < linalg.largest_eigenvalue(X) <= values[-1] * (1 + 1e-9)
+    hard = hard_data(100, 50).X
+    exact = np.linalg.eigvalsh(hard.toarray().T.astype(np.float64) @ hard.toarray())[-1]
+    assert linalg.largest_eigenvalue((hard,)) == pytest.approx(exact, rel=1e-6)
+
+
+def test_nothing_but_zeros_has_no_eigenpairs():
+    with pytest.raises(DataError, match="only zeros"):
+        linalg.eigenpairs(np.zeros((4, 4)))
+    assert linalg.largest_eigenvalue((sparse.csr_array((5, 4), dtype=np.float32),)) == 0
+
+
+@pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), None, "three"])
+def test_a_lambda_that_is_not_above_zero_is_refused_with_its_value(value):
+    shown = f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+    with pytest.raises(DataError, match=f"reg_lambda is {shown}; expected"):
+        linalg.check_reg_lambda(value)
+
+
+def test_warm_up_compiles_every_kernel():
+    linalg.warm_up()
+    kernels = (
+        linalg._add_row_products,
+        linalg._matrix_times_vector,
+        products._sparse_times_dense,
+        products._dense_times_columns,
+    )
+    assert all(kernel.signatures for kernel in kernels)
+
+
+def test_the_memory_budget_is_a_part_of_the_machine():
+    assert 1 << 20 < linalg.default_memory_budget() < 1 << 45

@@ -1,0 +1,354 @@
+"""Ridge regression against float64 brute force on data where careless code goes wrong, in both forms."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import Ridge
+
+from tests.hard_data import HardData, hard_data
+from xmlcore import linalg
+from xmlcore.dataset import DataError
+from xmlcore.leaveout import held_out_scores, sample_families
+from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+
+SHARES = (1e-5, 1e-3, 1e-1)
+SHAPES = {"primal": (900, 300), "dual": (300, 900)}
+
+
+@dataclass(frozen=True)
+class Case:
+    data: HardData
+    fac: RidgeFactorization
+    P: np.ndarray
+
+    def reg_lambda(self, share):
+        return share * float(self.fac.eigenvalues[-1])
+
+
+@pytest.fixture(scope="module", params=["primal", "dual"])
+def case(request):
+    data = hard_data(*SHAPES[request.param], n_new=1_000)
+    fac = RidgeFactorization.fit(data.X, data.Y)
+    assert fac.form == request.param
+    assert fac.precision == "float64"
+    return Case(data, fac, fac.project(data.X_new))
+
+
+def brute_force(X, Y, X_new, reg_lambda):
+    """Scores by the normal equations, dense, in float64."""
+    X, Y, X_new = (A.toarray().astype(np.float64) for A in (X, Y, X_new))
+    if X.shape[0] < X.shape[1]:
+        return X_new @ X.T @ np.linalg.solve(X @ X.T + reg_lambda * np.eye(X.shape[0]), Y)
+    return X_new @ np.linalg.solve(X.T @ X + reg_lambda * np.eye(X.shape[1]), X.T @ Y)
+
+
+def refitted(data, out, reg_lambda):
+    """Scores of the rows `out` from a model that was really fitted without them."""
+    rest = np.setdiff1d(np.arange(data.X.shape[0]), out)
+    return brute_force(data.X[rest], data.Y[rest], data.X[out], reg_lambda)
+
+
+def distance(found, expected):
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+
+def same_top5(found, expected):
+    def sets(scores):
+        return np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :5], axis=1)
+
+    return (sets(found) == sets(expected)).all(axis=1).mean()
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_scores_equal_brute_force_and_rank_the_same_top_five(case, share):
+    reg_lambda = case.reg_lambda(share)
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+    found = case.fac.scores(case.P, reg_lambda)
+    assert found.dtype == np.float32
+    assert distance(found, expected) < 1e-4
+    assert same_top5(found, expected) >= 0.999
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_the_direct_solve_equals_brute_force(case, share):
+    reg_lambda = case.reg_lambda(share)
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+    for rows in (slice(None), slice(7)):
+        found = solve_direct(case.data.X, case.data.Y, case.data.X_new[rows], reg_lambda)
+        assert distance(found, expected[rows]) < 1e-5
+    assert same_top5(solve_direct(case.data.X, case.data.Y, case.data.X_new, reg_lambda), expected) >= 0.999
+
+
+def test_scores_equal_scikit_learn(case):
+    reg_lambda = case.reg_lambda(1e-3)
+    model = Ridge(alpha=reg_lambda, fit_intercept=False, solver="cholesky")
+    model.fit(case.data.X.toarray().astype(np.float64), case.data.Y.toarray())
+    assert distance(case.fac.scores(case.P, reg_lambda), model.predict(case.data.X_new.toarray())) < 1e-5
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_leave_one_out_equals_really_fitting_without_each_of_twenty_rows(case, share):
+    reg_lambda = case.reg_lambda(share)
+    rows = np.concatenate([np.arange(10, 20), np.random.default_rng(1).permutation(np.arange(50, 290))[:10]])
+    expected = np.vstack([refitted(case.data, [row], reg_lambda) for row in rows])
+    assert distance(case.fac.leave_one_out_scores(reg_lambda, rows=rows), expected) < 1e-4
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_leave_group_out_equals_really_fitting_without_each_of_five_groups(case, share):
+    reg_lambda = case.reg_lambda(share)
+    groups = case.data.groups.copy()
+    groups[100:140] = 100  # a large family, a scattered one, and three of near-duplicates
+    groups[[3, 57, 204]] = 3
+    families = [np.flatnonzero(groups == group) for group in (0, 10, 3, 100, 150)]
+    assert sorted(map(len, families)) == [2, 2, 2, 3, 40]
+    expected = np.vstack([refitted(case.data, family, reg_lambda) for family in families])
+    found = case.fac.leave_group_out_scores(reg_lambda, groups, rows=np.concatenate(families))
+    assert distance(found, expected) < 1e-4
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_weights_and_votes_each_sum_to_the_scores(case, share):
+    reg_lambda = case.reg_lambda(share)
+    scores = case.fac.scores(case.P[:50], reg_lambda)
+    by_feature = case.data.X_new[:50] @ case.fac.weights(reg_lambda)
+    by_instance = case.fac.votes(case.P[:50], reg_lambda) @ case.data.Y
+    assert np.abs(by_feature - scores).max() < 1e-4 * np.abs(scores).max()
+    assert np.abs(by_instance - scores).max() < 1e-5 * np.abs(scores).max()
+    np.testing.assert_allclose(case.fac.votes(case.P[3], reg_lambda), case.fac.votes(case.P[:50], reg_lambda)[3])
+
+
+def test_votes_are_those_of_the_dual_solution(case):
+    reg_lambda = case.reg_lambda(1e-3)
+    X, x = case.data.X.toarray().astype(np.float64), case.data.X_new[:4].toarray().astype(np.float64)
+    expected = np.linalg.solve(X @ X.T + reg_lambda * np.eye(len(X)), X @ x.T).T
+    assert distance(case.fac.votes(case.P[:4], reg_lambda), expected) < 1e-4
+
+
+def test_rows_and_labels_cut_the_same_numbers_out(case):
+    whole = case.fac.scores(case.P, 5.0)
+    rows, labels = slice(3, 20), slice(5, 9)
+    np.testing.assert_allclose(
+        case.fac.scores(case.P, 5.0, rows=rows, labels=labels), whole[rows, labels], atol=1e-5 * np.abs(whole).max()
+    )
+    W = case.fac.weights(5.0)
+    np.testing.assert_allclose(case.fac.weights(5.0, labels=labels), W[:, labels], atol=1e-5 * np.abs(W).max())
+    assert W.shape == (case.fac.n_features, case.fac.n_labels)
+
+
+def test_a_memory_budget_too_small_for_Q_changes_no_number(case):
+    small = RidgeFactorization.fit(case.data.X, case.data.Y, memory_budget=10_000)
+    assert case.fac.Q is not None
+    assert small.Q is None
+    reg_lambda = case.reg_lambda(1e-3)
+    assert (
+        distance(small.scores(small.project(case.data.X_new), reg_lambda), case.fac.scores(case.P, reg_lambda)) < 1e-5
+    )
+    assert distance(small.weights(reg_lambda), case.fac.weights(reg_lambda)) < 1e-5
+    rows = np.arange(0, 40, 3)
+    assert (
+        distance(
+            small.leave_one_out_scores(reg_lambda, rows=rows), case.fac.leave_one_out_scores(reg_lambda, rows=rows)
+        )
+        < 1e-5
+    )
+
+
+def test_more_labels_than_training_rows_leave_the_dual_without_Q():
+    data = hard_data(60, 200, n_labels=500, n_new=50)
+    fac = RidgeFactorization.fit(data.X, data.Y)
+    assert fac.form == "dual"
+    assert (fac.Q is None) == (60 + 40 * data.Y.nnz / fac.eigenvalues.size < 500)
+    few = RidgeFactorization.fit(data.X, sparse.csr_array((data.Y.multiply(np.arange(500) % 50 == 0)).tocsr()))
+    assert few.Q is None
+    expected = brute_force(data.X, few.Y_train, data.X_new, 3.0)
+    assert distance(few.scores(few.project(data.X_new), 3.0), expected) < 1e-5
+
+
+def test_either_form_gives_the_same_scores():
+    data = hard_data(150, 150)
+    scores = []
+    for form in ("primal", "dual"):
+        fac = RidgeFactorization.fit(data.X, data.Y, form=form)
+        assert fac.form == form
+        scores.append(fac.scores(fac.project(data.X_new), 10.0))
+    assert distance(scores[0], scores[1]) < 1e-5
+    assert RidgeFactorization.fit(data.X, data.Y).form == "primal"
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_blocks_of_features_give_the_scores_of_one_matrix(form):
+    data = hard_data(120, 90)
+    whole = RidgeFactorization.fit(data.X, data.Y, form=form)
+    expected = whole.scores(whole.project(data.X_new), 2.0)
+    dense, dense_new = data.X[:, 30:].toarray(), data.X_new[:, 30:].toarray()
+    fac = RidgeFactorization.fit((data.X[:, :30], dense), data.Y, form=form)
+    new = (data.X_new[:, :30], dense_new)
+    assert distance(fac.scores(fac.project(new), 2.0), expected) < 1e-5
+    assert distance(fac.weights(2.0), whole.weights(2.0)) < 1e-4
+    assert distance(fac.votes(fac.project(new), 2.0) @ data.Y, expected) < 1e-5
+    assert distance(solve_direct((data.X[:, :30], dense), data.Y, new, 2.0), expected) < 1e-5
+    assert distance(fac.leave_one_out_scores(2.0), whole.leave_one_out_scores(2.0)) < 1e-5
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_a_large_factorisation_in_float32_stays_near_the_truth(form, monkeypatch):
+    monkeypatch.setattr(linalg, "FLOAT64_LIMIT", 10)
+    data = hard_data(*SHAPES[form])
+    fac = RidgeFactorization.fit(data.X, data.Y)
+    assert fac.precision == "float32"
+    assert fac.leading.shape[1] == 1
+    P = fac.project(data.X_new)
+    for share, tolerance in zip(SHARES, (1e-3, 1e-4, 1e-5), strict=True):
+        reg_lambda = share * float(fac.eigenvalues[-1])
+        expected = brute_force(data.X, data.Y, data.X_new, reg_lambda)
+        found = fac.scores(P, reg_lambda)
+        assert distance(found, expected) < tolerance
+        assert same_top5(found, expected) >= 0.98
+        assert distance(solve_direct(data.X, data.Y, data.X_new, reg_lambda), expected) < tolerance
+        left_out = fac.leave_one_out_scores(reg_lambda, rows=np.array([4]))
+        assert distance(left_out, refitted(data, [4], reg_lambda)) < tolerance
+
+
+def test_held_out_blocks_cover_every_row_once_for_every_lambda(case):
+    groups = np.repeat(np.arange(case.fac.n_train), 3)[: case.fac.n_train]
+    lambdas = (0.5, 50.0)
+    seen = {reg_lambda: [] for reg_lambda in lambdas}
+    fac = RidgeFactorization.fit(case.data.X, case.data.Y, memory_budget=200_000)
+    blocks = list(held_out_scores(fac, lambdas, groups=groups))
+    assert len(blocks) > 4
+    for held in blocks:
+        seen[held.reg_lambda].append(held.rows)
+        expected = case.fac.leave_group_out_scores(held.reg_lambda, groups, rows=held.rows)
+        assert distance(held.scores, expected) < 1e-4
+    for rows in seen.values():
+        assert np.array_equal(np.sort(np.concatenate(rows)), np.arange(case.fac.n_train))
+
+
+def test_rows_wanted_from_a_family_come_without_their_brothers_in_the_order_asked(case):
+    groups = np.arange(case.fac.n_train) // 4
+    whole = case.fac.leave_group_out_scores(2.0, groups)
+    rows = np.array([9, 2, 11, 2])
+    np.testing.assert_allclose(
+        case.fac.leave_group_out_scores(2.0, groups, rows=rows), whole[rows], atol=1e-5 * np.abs(whole).max()
+    )
+    np.testing.assert_allclose(
+        case.fac.leave_group_out_scores(2.0, groups, rows=slice(3, 9)), whole[3:9], atol=1e-5 * np.abs(whole).max()
+    )
+
+
+def test_families_of_one_are_leave_one_out(case):
+    alone = np.arange(case.fac.n_train)[::-1]
+    assert distance(case.fac.leave_group_out_scores(3.0, alone), case.fac.leave_one_out_scores(3.0)) < 1e-6
+
+
+def test_leaving_everything_out_leaves_scores_of_zero():
+    data = hard_data(40, 20)
+    fac = RidgeFactorization.fit(data.X, data.Y)
+    found = fac.leave_group_out_scores(1.0, np.zeros(40, int))
+    assert np.abs(found).max() < 1e-5
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 80), st.integers(0, 1_000))
+def test_a_sample_of_families_holds_whole_families_and_enough_rows(families, wanted, seed):
+    groups = np.random.default_rng(seed).integers(0, families, 70)
+    rows = sample_families(groups, 70, wanted, seed)
+    assert rows.size >= min(wanted, 70)
+    assert np.array_equal(rows, np.flatnonzero(np.isin(groups, groups[rows])))
+    assert np.array_equal(rows, sample_families(groups, 70, wanted, seed))
+
+
+def test_a_sample_of_lone_rows_has_the_size_asked():
+    assert sample_families(None, 1_000, 64, seed=3).size == 64
+    assert np.array_equal(sample_families(None, 10, 99), np.arange(10))
+
+
+def test_a_factorisation_goes_to_disk_and_back_through_memory_maps(case, tmp_path):
+    for name, array in case.fac.arrays().items():
+        np.save(tmp_path / f"{name}.npy", array, allow_pickle=False)
+    mapped = {path.stem: np.load(path, mmap_mode="r") for path in tmp_path.iterdir()}
+    back = RidgeFactorization.from_arrays(mapped, case.data.X, case.data.Y)
+    assert (back.form, back.precision) == (case.fac.form, case.fac.precision)
+    assert back.seconds == case.fac.seconds
+    assert np.array_equal(back.project(case.data.X_new[:20]), case.fac.project(case.data.X_new[:20]))
+    assert np.array_equal(back.scores(case.P, 4.0), case.fac.scores(case.P, 4.0))
+    assert np.array_equal(back.leave_one_out_scores(4.0), case.fac.leave_one_out_scores(4.0))
+
+
+def test_arrays_of_other_data_are_refused(case):
+    with pytest.raises(DataError, match=r"arrays are of D, N, L = .*; X and Y have"):
+        RidgeFactorization.from_arrays(case.fac.arrays(), case.data.X[:, :50], case.data.Y)
+    broken = {name: array for name, array in case.fac.arrays().items() if name != "eigenvalues"}
+    with pytest.raises(DataError, match=r"arrays lacks \['eigenvalues'\]"):
+        RidgeFactorization.from_arrays(broken, case.data.X, case.data.Y)
+
+
+def test_the_fit_says_what_it_is_doing_and_how_long_it_took(case):
+    said = []
+    fac = RidgeFactorization.fit(case.data.X, case.data.Y, progress=lambda stage, share: said.append((stage, share)))
+    assert [stage for stage, _ in said[:3]] == ["Gram matrix", "eigendecomposition", "label coefficients"]
+    assert said[-1] == ("label coefficients", 1.0)
+    assert set(fac.seconds) == {"gram", "eigh"}
+
+
+def test_the_range_of_lambda_spans_from_barely_shrunk_to_wholly_shrunk(case):
+    low, high = lambda_range(case.data.X)
+    values = case.fac.eigenvalues
+    assert high == pytest.approx(values[-1], rel=1e-3)
+    assert low == pytest.approx(max(1e-3 * values.sum() / case.fac.size, 1e-6 * values[-1]), rel=1e-3)
+    assert low >= 0.999 * case.fac.smallest_reliable_lambda
+
+
+def test_bad_input_is_refused_with_the_argument_and_the_value(case):
+    data, fac = case.data, case.fac
+    holes = data.X.toarray()
+    holes[3, 4] = np.nan
+    with pytest.raises(DataError, match="X holds nan in row 3"):
+        RidgeFactorization.fit(holes, data.Y)
+    with pytest.raises(DataError, match="X_new holds inf in row 0"):
+        fac.project(np.full((1, fac.n_features), np.inf, np.float32))
+    with pytest.raises(DataError, match=r"X has \d+ rows and Y 7"):
+        RidgeFactorization.fit(data.X, data.Y[:7])
+    with pytest.raises(DataError, match="Y must hold only 0 and 1; it holds 2"):
+        RidgeFactorization.fit(data.X, data.Y * 2)
+    with pytest.raises(DataError, match="form is 'thin'; expected"):
+        RidgeFactorization.fit(data.X, data.Y, form="thin")
+    with pytest.raises(DataError, match=r"X_new has \[5\] features.*expected \[\d+\]"):
+        fac.project(data.X_new[:, :5])
+    with pytest.raises(DataError, match="only zeros"):
+        RidgeFactorization.fit(data.X * 0, data.Y)
+    with pytest.raises(DataError, match="expected no zero"):
+        RidgeFactorization.fit(data.X[:, :0], data.Y)
+    with pytest.raises(DataError, match=r"P has shape \(200, 3\)"):
+        fac.scores(np.ones((200, 3)), 1.0)
+    with pytest.raises(DataError, match=r"groups has shape \(3,\)"):
+        fac.leave_group_out_scores(1.0, np.arange(3))
+    with pytest.raises(DataError, match="rows names 0 to 99999"):
+        fac.leave_one_out_scores(1.0, rows=np.array([0, 99_999]))
+
+
+@pytest.mark.parametrize("value", [0.0, -3.0, float("nan"), float("inf")])
+def test_a_lambda_that_is_not_above_zero_is_refused_everywhere(case, value):
+    message = f"reg_lambda is {value:g}"
+    calls = (
+        lambda: case.fac.scores(case.P, value),
+        lambda: case.fac.weights(value),
+        lambda: case.fac.votes(case.P, value),
+        lambda: case.fac.leave_one_out_scores(value),
+        lambda: next(held_out_scores(case.fac, [1.0, value])),
+        lambda: solve_direct(case.data.X, case.data.Y, case.data.X_new, value),
+    )
+    for call in calls:
+        with pytest.raises(DataError, match=message):
+            call()
+
+
+def test_a_matrix_beyond_the_library_is_refused_before_it_is_made():
+    wide = sparse.csr_array((np.ones(1, np.float32), ([0], [0])), shape=(40_000, 40_000))
+    with pytest.raises(DataError, match="size 40,000 factorised; at most 32,766"):
+        RidgeFactorization.fit(wide, wide[:, :2])
