@@ -165,8 +165,22 @@ def curves(
     return figure
 
 
+MOST_POINTS = 1200  # of a frequency profile: more would overlap on log-log axes and make the page slow
+
+
+def _drawn_ranks(n_labels: int) -> np.ndarray:
+    """Ranks from 0 that are drawn: all, or the first half of MOST_POINTS and from there on evenly on a log axis."""
+    if n_labels <= MOST_POINTS:
+        return np.arange(n_labels)
+    first = MOST_POINTS // 2
+    rest = np.geomspace(first + 1, n_labels, MOST_POINTS - first).round().astype(int) - 1
+    return np.union1d(np.arange(first), rest)
+
+
 def label_frequencies(counts: np.ndarray, names: Sequence[str], *, height: int = 360) -> go.Figure:
     """Training frequency against rank on log-log axes: the paper's first figure.
+
+    With more than MOST_POINTS labels, not every one beyond the most frequent MOST_POINTS / 2 is drawn.
 
     Args:
         counts: training instances of each label, shape (L,).
@@ -174,16 +188,80 @@ def label_frequencies(counts: np.ndarray, names: Sequence[str], *, height: int =
     """
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
+    ranks = _drawn_ranks(len(order))
     trace = go.Scatter(
-        x=np.arange(1, len(order) + 1),
-        y=counts[order],
+        x=ranks + 1,
+        y=counts[order[ranks]],
         mode="markers",
         marker={"color": INK, "size": 5, "opacity": 0.6},
-        customdata=[names[label] for label in order],
-        hovertemplate="%{customdata}<br>rank %{x}, on %{y} training instances<extra></extra>",
+        customdata=[names[label] for label in order[ranks]],
+        hovertemplate="%{customdata}<br>rank %{x:,}, on %{y:,} training instances<extra></extra>",
         showlegend=False,
     )
     figure = _figure([trace], "Label, by rank of frequency", "Training instances", height)
     figure.update_xaxes(type="log", exponentformat="power", dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
+    return figure
+
+
+def head_torso_tail_lines(
+    counts: np.ndarray, names: Sequence[str], tail_below: int, head_from: int, *, height: int = 360
+) -> go.Figure:
+    """Label frequencies with the two cuts as lines.
+
+    Args:
+        counts, names: as for `label_frequencies`.
+        tail_below: labels on fewer training instances are the tail.
+        head_from: labels on as many or more are the head; those between are the torso.
+    """
+    figure = label_frequencies(counts, names, height=height)
+    last = max(int(np.count_nonzero(counts)), 2)
+    cuts = (
+        (head_from, "dash", f"head: {head_from:,} or more", "right", "bottom"),
+        (tail_below, "dot", f"tail: fewer than {tail_below:,}", "left", "top"),
+    )
+    for cut, dash, text, side, anchor in cuts:
+        figure.add_scatter(
+            x=[1, last],
+            y=[cut, cut],
+            mode="lines",
+            line={"color": INK, "dash": dash, "width": 1.5},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        # An annotation's place on a logarithmic axis is given as an exponent.
+        figure.add_annotation(
+            x=np.log10(last) if side == "right" else 0,
+            y=np.log10(cut),
+            text=text,
+            showarrow=False,
+            xanchor=side,
+            yanchor=anchor,
+        )
+    return figure
+
+
+def share_bars(
+    categories: Sequence[str],
+    shares: dict[str, np.ndarray],
+    *,
+    x_title: str,
+    y_title: str,
+    held: dict[str, np.ndarray] | None = None,
+    height: int = 360,
+) -> go.Figure:
+    """Bars of both variants with their percentages written above.
+
+    Args:
+        categories: what has the shares, in order.
+        shares: variant name → percentages, shape (categories,), that sum to 100.
+        held: the same of a held setting, drawn as outlines, or None.
+    """
+    figure = grouped_bars(categories, shares, x_title=x_title, y_title=y_title, held=held, height=height)
+    largest = max((float(np.max(values)) for values in [*shares.values(), *(held or {}).values()]), default=0.0)
+    figure.update_traces(
+        texttemplate="%{y:.2f}", textposition="outside", textangle=0, selector=lambda trace: trace.name in shares
+    )
+    # Room for the percentage above the highest bar.
+    figure.update_yaxes(range=[0, max(1.12 * largest, 1.0)])
     return figure
