@@ -14,11 +14,12 @@ settings.sync_hold()
 
 with st.sidebar:
     current = settings.sidebar(names, model.lambda_range_of)
-    status = st.empty()
+    status = st.container()
 settings.sync_hold()
 settings.show_refusals()
 settings.body_controls(current, model.lambda_range_of)
 try:
     frame.run(page, current)
 finally:
-    status.caption(model.status(current))
+    with status:
+        model.status(current)

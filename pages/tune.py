@@ -1,11 +1,13 @@
 """Tune: what do λ, A and B do?"""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
-from pages.shared import frame, model, show
+from pages.shared import behind, frame, model, paths, show
 from xmlcore.analysis import Contributions, contributions, frequency_bins
-from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
+from xmlcore.figures import RIDGE, RIDGE_PS, curves, grouped_bars
 
 METRIC_NAMES = {"precision": "P", "psprecision": "PSP"}
 
@@ -48,3 +50,42 @@ for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
                 {"training instances": bins.names, RIDGE: 100 * parts.ridge, RIDGE_PS: 100 * parts.ps}
             ),
         )
+show.notes(answer)
+
+# What other values of λ would give, filled in behind the page.
+st.subheader("Along λ", help=paths.HELP)
+work = paths.paths(answer) if answer.model.ready else None
+
+
+def along_lambda() -> None:
+    if work is None:
+        st.caption("The curves begin when the matrix is factorised.")
+        return
+    unfinished = [each for each in work if not each.done]
+    if unfinished:
+        behind.want(unfinished[0])
+        st.progress(paths.fraction(work), text=paths.progress_text(work))
+    elif polls:
+        st.rerun()  # the whole page once more, now without polling
+    for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
+        name = f"{METRIC_NAMES[metric]}@{answer.K}"
+        lines = paths.lines(answer, work, metric)
+        with column:
+            show.chart(
+                curves(
+                    lines,
+                    x_title="λ",
+                    y_title=f"{name} (%)",
+                    current=paths.markers(answer, metric),
+                    held=paths.markers(ghost, metric) if ghost else None,
+                    log_x=True,
+                ),
+                name=f"path_{metric}",
+                caption=f"Large markers: the present λ. Dashed: {paths.held_out_text(answer.dataset)}.",
+                alt=f"Curves: {name} of both variants against λ, on test instances and held out",
+                data=partial(paths.table, lines, "lambda", name),
+            )
+
+
+polls = work is not None and not all(each.done for each in work)
+st.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)()

@@ -23,6 +23,8 @@ PAGES = (
     PageEntry("pages/tune.py", "Tune"),
     PageEntry("pages/head_and_tail.py", "Head and tail"),
     PageEntry("pages/instances.py", "Instances"),
+    PageEntry("pages/learn.py", "Learn"),
+    PageEntry("pages/lecture.py", "Lecture"),
 )
 
 

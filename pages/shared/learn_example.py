@@ -10,48 +10,61 @@ import streamlit as st
 
 from xmlcore.toy import EXAMPLE, ToyExample, WorkedExample, work_through
 
-NEW = "new document"
+NEW = "new"
+CELL_WIDTH = 74
 LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-LAMBDA, A, B = 0.5, 0.55, 1.5
 LARGEST_COUNT = 999
 WORDS_KEY, LABELS_KEY = "toy_words", "toy_labels"
 
 
-@dataclass(frozen=True, eq=False)
-class Bench:
-    """The example as it is edited, the sliders, and every number that follows."""
+@dataclass(frozen=True)
+class Parameters:
+    """What the example's three sliders are set to."""
 
-    example: ToyExample
     reg_lambda: float
     A: float
     B: float
+
+
+DEFAULT = Parameters(reg_lambda=0.5, A=0.55, B=1.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """The example as it is edited, with the sliders, and every number that follows."""
+
+    example: ToyExample
+    parameters: Parameters
     worked: WorkedExample
 
 
-def bench() -> Bench | None:
-    """Draws tables and sliders; None, with a message that names each cell, while a cell cannot be used."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown("**Word counts X**, and the new document in the last row", width="stretch")
+def sliders() -> Parameters:
+    """The example's own λ, A and B."""
+    reg_lambda = st.select_slider(
+        "λ of the example",
+        LAMBDAS,
+        DEFAULT.reg_lambda,
+        format_func=lambda value: f"{value:g}",
+        key="toy_lambda",
+        bind="query-params",
+        help="The example's eigenvalues are small, so its λ has a scale of its own, apart from the sidebar's.",
+    )
+    left, right = st.columns(2)
+    A = left.slider("A of the example", 0.0, 2.0, DEFAULT.A, 0.05, key="toy_A", bind="query-params")
+    B = right.slider("B of the example", 0.05, 10.0, DEFAULT.B, 0.05, key="toy_B", bind="query-params")
+    return Parameters(reg_lambda, A, B)
+
+
+def bench(parameters: Parameters) -> Bench | None:
+    """Draws the tables; None, with a message that names each cell, while a cell cannot be used."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Word counts X**, the new document last", width="stretch")
         st.button("Start over", on_click=_start_over, type="tertiary", help="Tables and sliders as at first")
-    words = _editor(WORDS_KEY, _words_frame(), {word: st.column_config.NumberColumn(step=1) for word in EXAMPLE.words})
-    left, right = st.columns([3, 2])
-    with left:
-        st.markdown("**Labels Y**")
-        labels = _editor(
-            LABELS_KEY, _labels_frame(), {label: st.column_config.CheckboxColumn() for label in EXAMPLE.labels}
-        )
-    with right:
-        reg_lambda = st.select_slider(
-            "λ of the example",
-            LAMBDAS,
-            LAMBDA,
-            format_func=lambda value: f"{value:g}",
-            key="toy_lambda",
-            bind="query-params",
-            help="The example's own λ: its eigenvalues are smaller than those of the data set in the sidebar.",
-        )
-        A_of_example = st.slider("A of the example", 0.0, 2.0, A, 0.05, key="toy_A", bind="query-params")
-        B_of_example = st.slider("B of the example", 0.05, 10.0, B, 0.05, key="toy_B", bind="query-params")
+    number = st.column_config.NumberColumn(step=1, width=CELL_WIDTH)
+    words = _editor(WORDS_KEY, _words_frame(), dict.fromkeys(EXAMPLE.words, number))
+    st.markdown("**Labels Y**")
+    tick = st.column_config.CheckboxColumn(width=CELL_WIDTH)
+    labels = _editor(LABELS_KEY, _labels_frame(), dict.fromkeys(EXAMPLE.labels, tick))
     problems = cell_problems(words, "counts") + cell_problems(labels, "labels")
     if problems:
         st.warning(
@@ -62,12 +75,16 @@ def bench() -> Bench | None:
         return None
     counts = words.to_numpy(dtype=np.float64)
     example = replace(EXAMPLE, X=counts[:-1], Y=labels.to_numpy(dtype=np.float64), x_new=counts[-1])
-    worked = work_through(example.X, example.Y, example.x_new, reg_lambda, A_of_example, B_of_example)
-    return Bench(example, reg_lambda, A_of_example, B_of_example, worked)
+    return Bench(example, parameters, work(example, parameters))
+
+
+def work(example: ToyExample, parameters: Parameters) -> WorkedExample:
+    """All numbers of an example at the sliders' values."""
+    return work_through(example.X, example.Y, example.x_new, parameters.reg_lambda, parameters.A, parameters.B)
 
 
 def cell_problems(frame: pd.DataFrame, kind: str) -> list[str]:
-    """A sentence for each cell that cannot be used. kind: "counts", numbers from 0 to 999, or "labels", marked or not."""
+    """A sentence for each cell that cannot be used. kind: "counts", numbers from 0 to 999, or "labels", ticks."""
     sentences = []
     for document, row in frame.iterrows():
         for name, value in row.items():
@@ -102,7 +119,7 @@ def _start_over() -> None:
     for key in (WORDS_KEY, LABELS_KEY):
         for suffix in ("", "_base", "_last"):
             st.session_state.pop(key + suffix, None)
-    st.session_state.update(toy_lambda=LAMBDA, toy_A=A, toy_B=B)
+    st.session_state.update(toy_lambda=DEFAULT.reg_lambda, toy_A=DEFAULT.A, toy_B=DEFAULT.B)
 
 
 def _words_frame() -> pd.DataFrame:

@@ -1,18 +1,18 @@
-"""Learn's six steps, from the objective to the weighted scores: each a text beside the example, and its numbers below."""
+"""Learn's six steps, from the objective to the weighted scores: a text beside the example, and numbers below."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.shared import show
-from pages.shared.learn_example import Bench
+from pages.shared.learn_example import Bench, work
 from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
-from xmlcore.toy import objective, work_through
+from xmlcore.toy import objective
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ def _scores_chart(bench: Bench) -> None:
 
 
 def _objective_numbers(bench: Bench) -> None:
-    example, lam = bench.example, bench.reg_lambda
+    example, lam = bench.example, bench.parameters.reg_lambda
     rows = {}
     for factor in (0.1, 1.0, 10.0):
-        W = work_through(example.X, example.Y, example.x_new, factor * lam, bench.A, bench.B).weights
+        W = work(example, replace(bench.parameters, reg_lambda=factor * lam)).weights
         rows[f"W made with λ = {factor * lam:g}" + (" (now)" if factor == 1 else "")] = W
     rows["W = 0, nothing learned"] = np.zeros_like(bench.worked.weights)
     results = [objective(example.X, example.Y, W, lam) for W in rows.values()]
@@ -99,8 +99,8 @@ def _objective_numbers(bench: Bench) -> None:
         digits=3,
     )
     st.caption(
-        "The last column is what is minimised, at the λ of the slider: its row is the lowest. A smaller λ would fit the "
-        "five documents better with larger weights, a larger one the other way round."
+        "The last column is what is minimised, at the λ of the slider: its row is the lowest. A smaller λ would fit "
+        "the five documents better with larger weights, a larger one the other way round."
     )
 
 
@@ -125,7 +125,7 @@ def _whole(values: np.ndarray) -> bool:
 
 
 def _eigenvalue_numbers(bench: Bench) -> None:
-    w, lam = bench.worked, bench.reg_lambda
+    w, lam = bench.worked, bench.parameters.reg_lambda
     directions = [f"direction {i + 1}" for i in range(len(w.eigenvalues))]
     columns = ["σ", "1/σ", f"1/(σ + {lam:g})", "share kept, σ/(σ+λ)"]
     cells = [
@@ -198,8 +198,8 @@ def _weighting_numbers(bench: Bench) -> None:
         )
     )
     st.caption(
-        "With A = 0 every label has the same θ, and both rankings are one. The example has only five documents, so θ "
-        f"lies between 1 and ln 5 = {np.log(5):.2f}; with the thousands of a real data set it reaches about 10."
+        "With A = 0 every label has the same θ, and both rankings are one. A label on a single document has θ = ln D "
+        f"whatever A and B are: here ln 5 = {np.log(5):.2f}, among 20,000 documents {np.log(20_000):.2f}."
     )
 
 
@@ -213,8 +213,8 @@ STEPS = (
         ),
         "Each row of **X** counts the words of a document, each row of **Y** marks its labels, and **x** is a new "
         "document. The labels with the highest scores are the answer. That is XML-ridge. **XML-ridge with propensity "
-        "scores** (PS) multiplies each score by θ, which is larger for a rarer label. The five steps that follow derive "
-        "the line; edit any number beside and see what becomes of it.",
+        "scores** (PS) multiplies each score by θ, which is larger for a rarer label. The five steps that follow "
+        "derive the line; edit any number beside and see what becomes of it.",
         _scores_chart,
     ),
     Step(
@@ -222,9 +222,9 @@ STEPS = (
         "W should give back the labels, and its weights should be small; λ says how much smallness counts.",
         (r"\min_W \; \lVert XW - Y \rVert_F^2 + \lambda\, \lVert W \rVert_F^2",),
         "**W** has a column for each label, with a weight for each word: XW are the scores of the labelled documents. "
-        "The first term sums their squared distances from **Y**, 1 for a label that is there and 0 for one that is not. "
-        "The second sums the squared weights. Without it, weights of rare words grow to whatever reproduces the few "
-        "documents they occur in, and that does not carry over to new ones.",
+        "The first term sums their squared distances from **Y**, 1 for a label that is there and 0 for one that is "
+        "not. The second sums the squared weights. Without it, weights of rare words grow to whatever reproduces the "
+        "few documents they occur in, and that does not carry over to new ones.",
         _objective_numbers,
     ),
     Step(
@@ -234,10 +234,10 @@ STEPS = (
             r"2 X^\top (XW - Y) + 2\lambda W = 0",
             r"(X^\top X + \lambda I)\, W = X^\top Y",
         ),
-        "The first line is the derivative of the objective by W. Sort the terms and the second follows. The objective is "
-        "a bowl, so the one point without slope is its lowest. All that is needed of the documents are two tables of "
-        "sums: **G = XᵀX**, words by words, and **XᵀY**, words by labels. Every label has a column of its own on the "
-        "right, so all labels share one system: that is why thousands of labels are no trouble.",
+        "The first line is the derivative of the objective by W. Sort the terms and the second follows. The objective "
+        "is a bowl, so the one point without slope is its lowest. All that is needed of the documents are two tables "
+        "of sums: **G = XᵀX**, words by words, and **XᵀY**, words by labels. Every label has a column of its own on "
+        "the right, so all labels share one system: that is why thousands of labels are no trouble.",
         _gram_numbers,
     ),
     Step(
@@ -247,10 +247,10 @@ STEPS = (
             r"G = V\,\mathrm{diag}(\sigma)\,V^\top",
             r"(G + \lambda I)^{-1} = V\,\mathrm{diag}\!\left(\tfrac{1}{\sigma+\lambda}\right) V^\top",
         ),
-        "The columns of **V** are directions, mixtures of words at right angles to each other; the eigenvalue **σ** says "
-        "how much the documents spread along each. Adding λI to G adds λ to each σ and leaves the directions alone. So "
-        "V, σ and **Q = VᵀXᵀY** are made once, and a new λ divides Q's rows by new numbers. That is what happens behind "
-        "the sidebar when you move λ.",
+        "The columns of **V** are directions, mixtures of words at right angles to each other; the eigenvalue **σ** "
+        "says how much the documents spread along each. Adding λI to G adds λ to each σ and leaves the directions "
+        "alone. So V, σ and **Q = VᵀXᵀY** are made once, and a new λ divides Q's rows by new numbers. That is what "
+        "happens behind the sidebar when you move λ.",
         _eigenvalue_numbers,
     ),
     Step(

@@ -32,6 +32,7 @@ from xmlcore.dataset import as_blocks
 
 CARD_KS = (1, 3, 5)
 MODEL_BYTES, SCORE_BYTES, ANSWER_BYTES = 1 << 30, 200 << 20, 100 << 20
+STATUS_SECONDS = 2.0
 LAST_SECONDS = "_seconds_of_last_answer"
 
 
@@ -92,6 +93,11 @@ class Model:
             self.progress.error = str(error)  # a thread has nobody to raise to: the page shows it
         finally:
             self.progress.finished = time.monotonic()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the factorisation is there, and every λ cheap."""
+        return self.factorization is not None
 
     @property
     def size(self) -> int:
@@ -160,7 +166,7 @@ def visitors_waiting() -> int:
 )
 def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
     """The scores of all test instances at this λ, (n_test, L), float32: exact, whichever way they are computed."""
-    if model.factorization is not None:
+    if model.ready:
         return model.factorization.scores(model.projection, reg_lambda)
     data = model.dataset
     return solve_direct(data.X_train, data.Y_train, data.X_test, reg_lambda)
@@ -238,18 +244,28 @@ def _answer(settings: Settings) -> Answer:
     return Answer(model, settings, evaluation, theta, metric_theta)
 
 
-def status(settings: Settings) -> str:
-    """The sidebar's quiet line: what was factorised, how long it took, and how long the last answer took."""
+def status(settings: Settings) -> None:
+    """The sidebar's quiet line: what is factorised, how long it took, and how long the last answer took.
+
+    While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
+    """
     model = model_of(settings.data)
-    matrix = f"{model.form}, {model.size:,} × {model.size:,}"
-    if model.factorization is not None:
-        matrix += f", factorised in {model.progress.seconds:.1f} s"
-    elif model.progress.error:
-        matrix += f", not factorised: {model.progress.error}"
-    else:
-        matrix += f", being factorised ({model.progress.stage}); until then by Cholesky"
     seconds = st.session_state.get(LAST_SECONDS, 0.0)
-    return f"{matrix}. Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances."
+    waiting = not model.ready and model.progress.error is None
+
+    def line() -> None:
+        matrix, progress = f"{model.form}, {model.size:,} × {model.size:,}", model.progress
+        if model.ready:
+            matrix += f", factorised in {progress.seconds:.1f} s"
+        elif progress.error:
+            matrix += f", not factorised: {progress.error}"
+        else:
+            matrix += f", being factorised for {progress.seconds:.0f} s ({progress.stage}); until then by Cholesky"
+        st.caption(f"{matrix}. Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances.")
+        if waiting and (model.ready or progress.error):
+            st.rerun()
+
+    st.fragment(line, run_every=STATUS_SECONDS if waiting else None)()
 
 
 def held_answer(settings: Settings) -> Answer | None:

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.shared.model import Answer
 from xmlcore import Evaluation
 from xmlcore.figures import RIDGE, RIDGE_PS
 
@@ -112,3 +113,22 @@ def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
                 delta_description=f"held {100 * held.ps.metrics[metric][k]:.2f}" if held else None,
                 label_visibility="collapsed",
             )
+
+
+def notes(answer: Answer) -> None:
+    """What a reader of the numbers must know: which rows, which ruler, and what was cut."""
+    data, evaluation, settings = answer.dataset, answer.evaluation, answer.settings
+    ruler = (settings.A, settings.B) if settings.tie_metric else (data.A, data.B)
+    whose = "the sliders'" if settings.tie_metric else "the data set's own"
+    sentences = [
+        f"All numbers in percent, of {answer.rows_text} of {data.name}; PSP measured with {whose} "
+        f"A = {ruler[0]:g}, B = {ruler[1]:g}."
+    ]
+    if evaluation.rows_without_features:
+        sentences.append(
+            f"{evaluation.rows_without_features:,} of them have no features: they score 0 everywhere and get the first "
+            "labels."
+        )
+    if data.n_labels < settings.K:
+        sentences.append(f"K = {settings.K} is cut to the {data.n_labels} labels that there are.")
+    st.caption(" ".join(sentences))

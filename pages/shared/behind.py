@@ -1,0 +1,96 @@
+"""Work that fills in behind the page: one thread for the whole server, which steps aside for visitors.
+
+The thread takes the next step of the work that a page asked for last. Asking again, as every poll of a page does, is
+what keeps a piece of work going; when its visitors have moved the sliders on, it stays as far as it got.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from cachetools import LRUCache
+
+from pages.shared.model import visitors_waiting
+
+Step = TypeVar("Step")
+POLL_SECONDS = 2.0
+_FORGOTTEN_AFTER = 3 * POLL_SECONDS
+
+
+class Filling(Generic[Step]):
+    """Results that arrive one by one.
+
+    Attributes:
+        results: what has arrived, in the order of its arrival.
+        n_steps: how many will come.
+        error: why the work ended early, or None.
+    """
+
+    def __init__(self, make_steps: Callable[[], Iterator[Step]], n_steps: int) -> None:
+        self.results: list[Step] = []
+        self.n_steps = n_steps
+        self.error: str | None = None
+        self.wanted = 0.0
+        self._make_steps = make_steps
+        self._steps: Iterator[Step] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come."""
+        return self.error is not None or len(self.results) >= self.n_steps
+
+    def step(self) -> None:
+        """Takes the next step; only the worker calls this."""
+        if self._steps is None:
+            self._steps = self._make_steps()
+        try:
+            self.results.append(next(self._steps))
+        except StopIteration:
+            self.n_steps = len(self.results)
+        except Exception as error:
+            self.error = str(error)  # a thread has nobody to raise to: the page shows it
+
+
+_fillings: LRUCache[object, Filling] = LRUCache(32)
+_changed = threading.Condition()
+_worker: threading.Thread | None = None
+
+
+def filling(key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int) -> Filling[Step]:
+    """The work of that key, made at the first call; it is not worked on before somebody wants it."""
+    with _changed:
+        if key not in _fillings:
+            _fillings[key] = Filling(make_steps, n_steps)
+        return _fillings[key]
+
+
+def want(work: Filling) -> None:
+    """Asks for the next steps of this work before all others, for the next few seconds."""
+    global _worker
+    with _changed:
+        work.wanted = time.monotonic()
+        if _worker is None:
+            _worker = threading.Thread(target=_work, name="fill in behind the pages", daemon=True)
+            _worker.start()
+        _changed.notify()
+
+
+def step_aside() -> None:
+    """Waits while a visitor waits; work that takes long within one step calls it in between."""
+    while visitors_waiting():
+        time.sleep(0.02)
+
+
+def _work() -> None:
+    while True:
+        with _changed:
+            since = time.monotonic() - _FORGOTTEN_AFTER
+            wanted = [work for work in _fillings.values() if not work.done and work.wanted > since]
+            if not wanted:
+                _changed.wait()
+                continue
+        step_aside()
+        max(wanted, key=lambda work: work.wanted).step()

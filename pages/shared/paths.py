@@ -1,0 +1,130 @@
+"""The λ path of both variants, on the test instances and held out, as it fills in behind the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from pages.shared import behind, model
+from pages.shared.settings import K_MAX
+from xmlcore import Dataset, Evaluation
+from xmlcore.figures import RIDGE, RIDGE_PS, Curve
+from xmlcore.leaveout import sample_families
+from xmlcore.selection import held_out_path, lambda_grid, lambda_path
+
+N_LAMBDAS = 25
+HELD_OUT_ROWS = 5_000
+HELP = (
+    "Each point is computed exactly, not read off a grid that was prepared. The held-out curve needs no validation "
+    "set: each training instance is scored by the model that would have been trained without it and its family. "
+    "Vocabulary, IDF and θ stay as they are from all training instances; a label with one instance can never be hit."
+)
+Work = tuple[behind.Filling[Evaluation], behind.Filling[Evaluation]]
+
+
+def paths(answer: model.Answer) -> Work:
+    """The path on test instances and the held-out path at the answer's A and B; the model must be ready."""
+    settings = answer.settings
+    key = (settings.data, settings.A, settings.B, settings.tie_metric)
+    near = settings.reg_lambda
+    return (
+        behind.filling(("test", *key), partial(_test_steps, answer, near), N_LAMBDAS),
+        behind.filling(("held out", *key), partial(_held_out_steps, answer), N_LAMBDAS),
+    )
+
+
+def _grid(answer: model.Answer) -> np.ndarray:
+    return lambda_grid(*answer.model.lambda_range, N_LAMBDAS)
+
+
+def _ks(answer: model.Answer) -> tuple[int, ...]:
+    return tuple(range(1, min(K_MAX, answer.dataset.n_labels) + 1))
+
+
+def _test_steps(answer: model.Answer, near: float) -> Iterator[Evaluation]:
+    grid = _grid(answer)
+    data, fac = answer.dataset, answer.model.factorization
+    ordered = sorted(grid, key=lambda value: abs(np.log(value / near)))
+    return lambda_path(
+        fac,
+        answer.model.projection,
+        data.Y_test,
+        ordered,
+        answer.theta,
+        answer.metric_theta,
+        _ks(answer),
+        exclude=data.test_filter,
+    )
+
+
+def _held_out_steps(answer: model.Answer) -> Iterator[Evaluation]:
+    data, fac = answer.dataset, answer.model.factorization
+    return held_out_path(
+        fac,
+        _grid(answer),
+        answer.theta,
+        answer.metric_theta,
+        _ks(answer),
+        groups=data.train_groups,
+        rows=sample_families(data.train_groups, data.n_train, HELD_OUT_ROWS),
+        exclude=data.train_filter,
+        progress=lambda fraction: behind.step_aside(),
+    )
+
+
+def held_out_text(data: Dataset) -> str:
+    """Which training instances the held-out curve is of, and what was left out with each."""
+    rows = min(HELD_OUT_ROWS, data.n_train)
+    which = f"about {rows:,} of {data.n_train:,}" if rows < data.n_train else f"{rows:,}"
+    family = "its whole family (its source package)" if data.train_groups is not None else "itself"
+    return f"{which} training instances, each scored by the exact model trained without {family}"
+
+
+def fraction(work: Work) -> float:
+    """The share of the path that has arrived."""
+    return sum(len(each.results) for each in work) / max(sum(each.n_steps for each in work), 1)
+
+
+def progress_text(work: Work) -> str:
+    """What is being filled in, in words; or what went wrong."""
+    errors = [each.error for each in work if each.error]
+    if errors:
+        return f"The path ended early: {errors[0]}"
+    test, held_out = work
+    if not test.done:
+        return f"{len(test.results)} of {test.n_steps} values of λ on the test instances"
+    return f"Held out: {len(held_out.results)} of {held_out.n_steps} values of λ"
+
+
+def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
+    """The curves of both variants in percent, solid on test instances and dashed held out."""
+    found = []
+    for each, rows, dashed in zip(work, (answer.rows_text, "held out"), (False, True), strict=True):
+        points = sorted(each.results, key=lambda evaluation: evaluation.reg_lambda)
+        if points:
+            x = np.array([point.reg_lambda for point in points])
+            for variant, attribute in ((RIDGE, "ridge"), (RIDGE_PS, "ps")):
+                y = [100 * getattr(point, attribute).metrics[metric][answer.K] for point in points]
+                found.append(Curve(variant, x, np.array(y), rows, dashed))
+    return found
+
+
+def markers(answer: model.Answer, metric: str) -> dict[str, tuple[float, float]]:
+    """Where each variant stands at an answer's own λ, in percent."""
+    evaluation = answer.evaluation
+    return {
+        RIDGE: (evaluation.reg_lambda, 100 * evaluation.ridge.metrics[metric][answer.K]),
+        RIDGE_PS: (evaluation.reg_lambda_ps, 100 * evaluation.ps.metrics[metric][answer.K]),
+    }
+
+
+def table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
+    """Curves as rows of variant, rows, x and y."""
+    parts = [
+        pd.DataFrame({"variant": line.variant, "rows": line.rows, x_name: line.x, f"{y_name} (%)": line.y})
+        for line in lines
+    ]
+    return pd.concat(parts) if parts else pd.DataFrame()
