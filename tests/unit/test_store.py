@@ -1,0 +1,446 @@
+"""The cache on disk: what comes back, what is dropped, who may read it, and what happens when others write too."""
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from xmlcore.dataset import DataError
+from xmlcore.store import Store, StoreError, default_folder, get_features, put_features
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "cache", max_bytes=10_000_000)
+
+
+def entry_files(store, pattern="*/*"):
+    return sorted(path for path in (store.folder / "store").glob(pattern) if path.is_file())
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def leftovers(store):
+    return sorted(path.name for path in (store.folder / "store").iterdir() if "." not in path.name)
+
+
+NUMBERS = np.arange(1000, dtype=np.float32)
+
+
+@given(
+    arrays=st.dictionaries(
+        st.text(max_size=8),
+        st.sampled_from(["f4", "f8", "i4", "i8", "u1", "bool", "U5", "c8"]).flatmap(
+            lambda kind: hnp.arrays(kind, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+        ),
+        max_size=3,
+    ),
+    meta=st.dictionaries(st.text(max_size=5), st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)),
+    key=st.text(max_size=20),
+)
+@settings(max_examples=60, deadline=None)
+def test_what_goes_in_comes_out_with_its_type_shape_and_bits(arrays, meta, key):
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder, max_bytes=10_000_000)
+        assert store.put(key, arrays, meta)
+        found, found_meta = store.get(key)
+    assert found_meta == meta
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].shape == array.shape
+        assert found[name].tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("view", [lambda a: a.T, lambda a: a[::2, ::-1], lambda a: np.asfortranarray(a)])
+def test_views_in_any_memory_order_come_back_equal(store, view):
+    array = view(np.random.default_rng(0).random((7, 5)))
+    store.put("k", {"a": array})
+    np.testing.assert_array_equal(store.get("k")[0]["a"], array)
+
+
+def test_arrays_come_back_mapped_from_the_file_and_read_only(store):
+    store.put("k", {"a": NUMBERS})
+    found = store.get("k")[0]["a"]
+    assert isinstance(found.base, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        found[0] = 1
+
+
+def test_an_unknown_key_gives_none(store):
+    assert store.get("nobody wrote this") is None
+    assert not store.notices
+
+
+def test_the_last_writing_of_a_key_counts_and_takes_no_more_room_than_one(store):
+    store.put("k", {"a": NUMBERS})
+    once = store.size()
+    store.put("k", {"a": NUMBERS + 1})
+    assert store.get("k")[0]["a"][0] == 1
+    assert store.size() == pytest.approx(once, abs=20)  # the time of writing is text in the manifest
+    assert len(store.entries()) == 1
+
+
+def test_the_last_writing_counts_even_when_the_clock_was_set_back(store, monkeypatch):
+    store.put("k", {"a": NUMBERS})
+    monkeypatch.setattr("xmlcore.store.time.time_ns", lambda: 1_000)
+    store.put("k", {"a": NUMBERS + 1})
+    assert store.get("k")[0]["a"][0] == 1
+
+
+def test_another_instance_on_the_folder_sees_the_entry(store):
+    store.put("k", {"a": NUMBERS}, {"σ": 3})
+    arrays, meta = Store(store.folder).get("k")
+    np.testing.assert_array_equal(arrays["a"], NUMBERS)
+    assert meta == {"σ": 3}
+
+
+def test_size_is_what_the_files_take_and_clear_leaves_nothing(store):
+    for key in "abc":
+        store.put(key, {"a": NUMBERS})
+    assert store.size() == sum(path.stat().st_size for path in entry_files(store))
+    store.clear()
+    assert store.size() == 0
+    assert store.entries() == []
+    assert list((store.folder / "store").iterdir()) == []
+
+
+def test_objects_are_refused_because_they_would_need_pickle(store):
+    with pytest.raises(DataError, match="'words' of 'k' holds Python objects"):
+        store.put("k", {"words": np.array(["a", None], dtype=object)})
+    with pytest.raises(DataError, match="meta of 'k' must be JSON"):
+        store.put("k", {}, {"bad": {1, 2}})
+    with pytest.raises(DataError, match="max_bytes must be above 0; it is 0"):
+        Store(store.folder, max_bytes=0)
+
+
+class _Bomb:
+    def __reduce__(self):
+        return (os.mkdir, ("exploded",))
+
+
+def test_a_pickle_is_never_loaded_even_where_its_checksum_is_right(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store.put("k", {"a": NUMBERS})
+    manifest, file = entry_files(store, "*/manifest.json")[0], entry_files(store, "*/*.npy")[0]
+    np.save(file, np.array([_Bomb()], dtype=object), allow_pickle=True)
+    entry = json.loads(manifest.read_text())["entry"]
+    entry["arrays"]["a"] |= {"bytes": file.stat().st_size, "crc32": zlib.crc32(file.read_bytes())}
+    manifest.write_text(json.dumps({"entry": entry, "crc32": zlib.crc32(json.dumps(entry, sort_keys=True).encode())}))
+    assert store.get("k") is None
+    assert "k was damaged" in store.notices[-1]
+    assert not (tmp_path / "exploded").exists()
+
+
+# Damage
+
+
+@pytest.mark.parametrize("file", ["0.npy", "1.npy", "manifest.json"])
+@pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "grow", "remove"])
+def test_a_damaged_entry_is_dropped_with_a_notice_and_can_be_written_again(store, file, damage):
+    store.put("ridge of bibtex", {"a": NUMBERS, "b": NUMBERS[:10]}, {"rank": 12345})
+    path = entry_files(store, f"*/{file}")[0]
+    content = bytearray(path.read_bytes())
+    if damage == "flip":
+        at = content.index(b"12345") if file == "manifest.json" else len(content) - 3
+        content[at] ^= 1
+    changed = {"truncate": content[:-5], "empty": b"", "grow": content + b"}"}.get(damage, content)
+    path.write_bytes(changed)
+    if damage == "remove":
+        path.unlink()
+    assert store.get("ridge of bibtex") is None
+    assert "ridge of bibtex was damaged" in store.notices[-1]
+    assert store.entries() == []
+    assert list((store.folder / "store").iterdir()) == []
+    assert store.put("ridge of bibtex", {"a": NUMBERS})
+    np.testing.assert_array_equal(store.get("ridge of bibtex")[0]["a"], NUMBERS)
+
+
+def test_damage_to_one_entry_leaves_the_others(store):
+    store.put("a", {"x": NUMBERS})
+    store.put("b", {"x": NUMBERS})
+    entry_files(store, "*/0.npy")[0].write_bytes(b"")
+    assert sorted([store.get("a") is None, store.get("b") is None]) == [False, True]
+
+
+def test_running_out_of_file_handles_does_not_drop_a_sound_entry(store, monkeypatch):
+    store.put("k", {"a": NUMBERS})
+
+    def no_handles(*_args, **_kwargs):
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("xmlcore.store.open", no_handles, raising=False)
+        assert store.get("k") is None
+    assert "Too many open files" in store.notices[-1]
+    assert store.get("k") is not None
+
+
+# Room
+
+
+def test_the_least_recently_used_entry_makes_room(tmp_path):
+    store = Store(tmp_path, max_bytes=14_000)  # an entry takes about 4,600
+    for at, key in enumerate("abc"):
+        store.put(key, {"x": NUMBERS})
+        directory = max((tmp_path / "store").iterdir(), key=lambda path: path.name.split(".")[1])
+        os.utime(directory, (at + 1, at + 1))
+    store.get("a")
+    store.put("d", {"x": NUMBERS})
+    assert {entry.key for entry in store.entries()} == {"a", "c", "d"}
+    assert store.entries()[0].key == "c"
+    assert store.size() <= 14_000
+
+
+def test_the_limit_holds_whatever_is_written(tmp_path):
+    rng = np.random.default_rng(1)
+    store = Store(tmp_path, max_bytes=50_000)
+    for number in range(40):
+        size = int(rng.integers(0, 15_000))
+        stored = store.put(f"k{number % 13}", {"x": np.zeros(size, np.float32)})
+        assert stored == (4 * size + 600 < 50_000)
+        assert store.size() <= 50_000
+
+
+def test_an_entry_too_large_for_the_cache_evicts_nothing_and_says_so(store):
+    store.put("small", {"x": NUMBERS})
+    assert not store.put("large", {"x": np.zeros(20_000_000, np.uint8)})
+    assert "large was not cached: it takes 20.00 MB and the cache may hold 10.00 MB" in store.notices
+    assert [entry.key for entry in store.entries()] == ["small"]
+    assert leftovers(store) == []
+
+
+@pytest.mark.parametrize("loss", ["evicted", "replaced", "cleared"])
+def test_arrays_in_use_stay_readable_when_their_entry_goes(tmp_path, loss):
+    store = Store(tmp_path, max_bytes=1_500_000)
+    array = np.random.default_rng(2).random(100_000)
+    store.put("k", {"a": array})
+    mapped = store.get("k")[0]["a"]
+    {
+        "evicted": lambda: store.put("other", {"a": array}),
+        "replaced": lambda: store.put("k", {"a": array + 1}),
+        "cleared": store.clear,
+    }[loss]()
+    assert loss == "replaced" or store.get("k") is None
+    np.testing.assert_array_equal(mapped, array)
+
+
+@contextmanager
+def full_disk(folder: Path):
+    """A folder on a disk of 1 MB where this user may mount one, else files that may not grow beyond 1 MB."""
+    folder.mkdir()
+    mounted = (
+        os.getuid() == 0
+        and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", folder], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if not mounted:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
+    try:
+        yield
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", folder], check=True)
+        else:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_costs_neither_the_result_nor_other_entries_and_leaves_no_half_entry(tmp_path):
+    large = np.random.default_rng(3).random((400, 500))  # 1.6 MB
+    with full_disk(tmp_path / "disk"):
+        store = Store(tmp_path / "disk", max_bytes=10_000_000)
+        assert store.put("small", {"a": NUMBERS})
+        assert not store.put("large", {"first": NUMBERS, "then": large})
+        assert "large was not cached: the disk is full" in store.notices[-1]
+        assert leftovers(store) == []
+        assert store.get("large") is None
+        np.testing.assert_array_equal(store.get("small")[0]["a"], NUMBERS)
+        assert store.put("fits again", {"a": NUMBERS})
+    assert large.shape == (400, 500)
+
+
+def test_a_cache_folder_removed_by_hand_is_made_again(store):
+    store.put("k", {"a": NUMBERS})
+    store.clear()
+    (store.folder / "store").rmdir()
+    assert store.get("k") is None
+    assert store.entries() == []
+    assert store.put("k", {"a": NUMBERS})
+    assert store.get("k") is not None
+
+
+# Owners
+
+
+def test_only_the_owner_may_read_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        store = Store(tmp_path / "cache")
+        store.put("k", {"a": NUMBERS})
+    finally:
+        os.umask(before)
+    assert mode(store.folder) == mode(store.folder / "store") == 0o700
+    assert all(mode(path) == 0o700 for path in (store.folder / "store").iterdir())
+    assert [mode(path) for path in entry_files(store)] == [0o600, 0o600]
+
+
+def test_a_store_left_open_to_others_is_closed_to_them(store):
+    (store.folder / "store").chmod(0o755)
+    Store(store.folder)
+    assert mode(store.folder / "store") == 0o700
+
+
+@pytest.mark.parametrize("part", ["cache", "cache/store"])
+def test_a_folder_of_somebody_else_is_refused(store, tmp_path, part, monkeypatch):
+    if os.getuid() == 0:
+        os.chown(tmp_path / part, 12345, -1)
+    else:
+        real = os.getuid()
+        monkeypatch.setattr("xmlcore.store.os.getuid", lambda: real + 1)
+    with pytest.raises(StoreError, match=r"belongs to user .* XMLCORE_CACHE"):
+        Store(store.folder)
+
+
+def test_a_link_in_place_of_the_entries_is_refused(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "store").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="is not a folder"):
+        Store(tmp_path / "cache")
+
+
+def test_a_file_in_place_of_the_folder_is_refused_with_advice(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot be used.*XMLCORE_CACHE"):
+        Store(tmp_path / "file")
+
+
+def test_the_default_folder_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("XMLCORE_CACHE", str(tmp_path / "own"))
+    assert default_folder() == tmp_path / "own"
+    monkeypatch.delenv("XMLCORE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_folder() == tmp_path / "xml-ridge"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the XDG specification says to ignore these
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_folder() == tmp_path / ".cache" / "xml-ridge"
+
+
+# Other processes
+
+WRITER = """
+import sys
+import numpy as np
+from xmlcore.store import Store
+
+store, me = Store(sys.argv[1], max_bytes=10_000_000), int(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(20):
+    assert store.put("shared", {"a": np.full(20_000, me), "b": np.full(3, me)}, {"me": me})
+    arrays, meta = store.get("shared")
+    assert (arrays["a"] == meta["me"]).all() and (arrays["b"] == meta["me"]).all()
+assert not store.notices, list(store.notices)
+"""
+
+
+def start(code, *args):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, args)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+
+
+def test_processes_that_write_one_key_at_once_all_succeed_and_never_see_a_mixture_or_a_gap(store):
+    writers = [start(WRITER, store.folder, number) for number in range(2)]
+    for writer in writers:
+        assert writer.stdout.readline() == b"ready\n"
+    for writer in writers:
+        writer.stdin.write(b"go\n")
+        writer.stdin.flush()
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+    for writer in writers:
+        writer.stdin.close()
+        writer.stdout.close()
+    assert len(store.entries()) == 1
+    assert leftovers(store) == []
+
+
+HALF_WRITER = """
+import sys
+import numpy as np
+import xmlcore.store
+
+real = xmlcore.store._write_entry
+def stop_half_way(folder, key, arrays, meta):
+    real(folder, key, arrays, meta)
+    print("written", flush=True)
+    sys.stdin.readline()
+xmlcore.store._write_entry = stop_half_way
+xmlcore.store.Store(sys.argv[1]).put("k", {"a": np.zeros(1000)})
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_but_not_what_a_living_one_writes(store):
+    writer = start(HALF_WRITER, store.folder)
+    assert writer.stdout.readline() == b"written\n"
+    (half,) = (store.folder / "store").iterdir()
+    os.utime(half, (1, 1))  # it has been there for long
+    Store(store.folder)
+    assert leftovers(store) == [half.name]
+    assert store.get("k") is None
+    assert store.size() == 0
+    writer.send_signal(signal.SIGKILL)
+    writer.wait(timeout=60)
+    writer.stdin.close()
+    writer.stdout.close()
+    Store(store.folder)
+    assert leftovers(store) == []
+
+
+# Features
+
+
+@pytest.mark.parametrize("form", ["sparse", "dense", "blocks"])
+def test_features_come_back_in_their_form_without_being_copied_into_memory(store, form):
+    rng = np.random.default_rng(4)
+    csr = sparse.random_array((50, 30), density=0.1, rng=rng, dtype=np.float32).tocsr()
+    dense = rng.random((50, 7)).astype(np.float32)
+    X = {"sparse": csr, "dense": dense, "blocks": (csr, dense)}[form]
+    assert put_features(store, "X", X)
+    found = get_features(store, "X")
+    assert isinstance(found, tuple) == (form == "blocks")
+    for block, expected in zip(*(value if form == "blocks" else (value,) for value in (found, X)), strict=True):
+        assert type(block) is type(expected)
+        assert block.dtype == np.float32
+        assert block.shape == expected.shape
+        assert abs(block - expected).max() == 0
+        part = block.data if sparse.issparse(block) else block
+        while isinstance(part, np.ndarray) and not isinstance(part, np.memmap):
+            part = part.base
+        assert isinstance(part, np.memmap)
+
+
+def test_features_that_are_gone_give_none(store):
+    assert get_features(store, "X") is None

@@ -1,0 +1,398 @@
+"""The cache on disk: arrays under a text key, opened memory-mapped and checked, bounded in size, private to its owner.
+
+An entry is a directory of plain .npy files and a manifest.json with their sizes, types, shapes and checksums. It is
+written under a temporary name and renamed when it is whole, so nobody ever sees half of one. Each writing gets a
+directory of its own and readers take the newest, so two processes may write one key at once. An entry goes away by a
+rename and then its files are unlinked: what is still mapped stays readable. Nothing is ever unpickled.
+
+The checksum is CRC-32: it finds damage, not malice (the folder belongs to its user alone), at about 2 to 3 GB/s.
+Entries are not flushed to the disk at once: one that a power cut left incomplete fails its check and is dropped.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import stat
+import time
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore.dataset import DataError, Features, as_blocks
+
+FORMAT = 1
+LARGEST_DEFAULT = 20_000_000_000  # bytes
+_CHUNK = 1 << 22
+_ABANDONED = 60.0  # seconds after which a temporary directory that nobody has locked is removed
+
+_log = logging.getLogger(__name__)
+
+
+class StoreError(RuntimeError):
+    """The cache folder cannot be used, or a result could not be kept in it: the message says why and what to do."""
+
+
+class _Damaged(Exception):
+    """What is wrong with an entry."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One stored result: its key, its size in bytes, and when it was written and last used (seconds since 1970)."""
+
+    key: str
+    bytes: int
+    created: float
+    last_used: float
+
+
+def default_folder() -> Path:
+    """$XMLCORE_CACHE where it is set, else xml-ridge in $XDG_CACHE_HOME or ~/.cache."""
+    if chosen := os.environ.get("XMLCORE_CACHE"):
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "xml-ridge"
+
+
+class Store:
+    """A cache of arrays in one folder. Any number of instances, threads and processes may share the folder.
+
+    Attributes:
+        folder: the cache folder; the entries live in its subfolder "store", mode 0700.
+        max_bytes: the most that the entries may take together.
+        notices: the last 20 things that people should know (a damaged entry was dropped, the disk is full), oldest
+            first. They are logged as warnings too.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None, max_bytes: int | None = None) -> None:
+        """Opens the cache, creating its folder where needed.
+
+        Args:
+            folder: None for `default_folder()`.
+            max_bytes: None for 20 GB, or half of what the disk has free for it where that is less.
+
+        Raises StoreError where the folder cannot be made or written, or belongs to somebody else; DataError where
+        max_bytes is not above 0.
+        """
+        if max_bytes is not None and not max_bytes > 0:
+            raise DataError(f"max_bytes must be above 0; it is {max_bytes}")
+        self.notices: deque[str] = deque(maxlen=20)
+        try:
+            self.folder = Path(folder if folder is not None else default_folder()).absolute()
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._root = self.folder / "store"
+            self._root.mkdir(mode=0o700, exist_ok=True)
+            _require_own(self.folder.stat(), self.folder)
+            _require_own(self._root.lstat(), self._root)
+            self._root.chmod(0o700)
+            self._sweep()
+            free = shutil.disk_usage(self._root).free
+        except StoreError:
+            raise
+        except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
+            advice = "set XMLCORE_CACHE to a folder of your own"
+            raise StoreError(f"the cache folder cannot be used: {error}; {advice}") from error
+        self.max_bytes = max_bytes if max_bytes is not None else min(LARGEST_DEFAULT, (free + self.size()) // 2)
+
+    def put(self, key: str, arrays: Mapping[str, np.ndarray], meta: Mapping[str, object] | None = None) -> bool:
+        """Keeps the arrays under the key, in place of what it held; True where that worked.
+
+        Args:
+            arrays: any shapes and any types without Python objects; masks, subclasses and views are stored as plain
+                arrays.
+            meta: whatever JSON can hold; it comes back as JSON gives it.
+
+        The least recently used entries make room. A result that cannot be kept (the disk is full, it is larger than
+        max_bytes) is not an error: nothing is left of it on the disk, a notice says why, False is returned, and the
+        caller's arrays are as they were. Raises DataError for arrays of objects and meta that is not JSON.
+        """
+        plain = {name: np.asarray(array) for name, array in arrays.items()}
+        for name, array in plain.items():
+            if array.dtype.hasobject:
+                raise DataError(f"array {name!r} of {key!r} holds Python objects; expected numbers or fixed-width text")
+        try:
+            meta_text = json.dumps(dict(meta or {}))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"meta of {key!r} must be JSON: {error}") from error
+        needed = sum(array.nbytes for array in plain.values())
+        temporary = self._root / f"tmp-{secrets.token_hex(8)}"
+        try:
+            self._check_fits(needed)
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)  # people remove cache folders by hand
+            self._sweep()
+            self._evict(self.max_bytes - needed, spared=_digest(key))
+            temporary.mkdir(mode=0o700)
+            with _locked(temporary):
+                _write_entry(temporary, key, plain, json.loads(meta_text))
+                written = _tree_bytes(temporary)
+                self._check_fits(written)
+                self._publish(temporary, key)
+            self._evict(self.max_bytes - written, spared=_digest(key))
+        except (OSError, StoreError) as error:
+            full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            why = f"the disk is full ({error.strerror})" if full else str(error)
+            self._note(f"{key} was not cached: {why}")
+            return False
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return True
+
+    def _check_fits(self, count: int) -> None:
+        if count > self.max_bytes:
+            raise StoreError(f"it takes {_size(count)} and the cache may hold {_size(self.max_bytes)}")
+
+    def _publish(self, temporary: Path, key: str) -> None:
+        """Makes the entry in a temporary directory the newest of its key, and removes the others."""
+        older = self._versions(key)
+        # Newer than the last even where the clock was set back.
+        stamp = max([time.time_ns(), *(int(version.suffix[1:].split("-")[0]) + 1 for version in older[:1])])
+        temporary.rename(self._root / f"{_digest(key)}.{stamp:020d}-{secrets.token_hex(4)}")
+        # Another writer may have published since: all keep the newest, whoever wrote it.
+        for version in self._versions(key)[1:]:
+            self._remove(version)
+
+    def get(self, key: str) -> tuple[dict[str, np.ndarray], dict] | None:
+        """The arrays (read-only, memory-mapped) and the meta under the key, or None.
+
+        Every byte is read and compared with its checksum first. A damaged entry is dropped with a notice and gives
+        None. The arrays stay readable when the entry is evicted or replaced meanwhile.
+        """
+        tried = set()
+        while untried := [version for version in self._versions(key) if version not in tried]:
+            version = untried[0]
+            tried.add(version)
+            try:
+                manifest = _read_manifest(version, key)
+                arrays = {name: _open_array(version / spec["file"], spec) for name, spec in manifest["arrays"].items()}
+            except (FileNotFoundError, _Damaged) as error:
+                # Entries vanish whole, by a rename: where the directory is gone, it was evicted or replaced meanwhile.
+                if version.exists():
+                    self._note(f"{key} was damaged on the disk ({error}); it was dropped and will be computed again")
+                    self._remove(version)
+            except OSError as error:  # too many open files and the like: nothing is wrong with the entry
+                self._note(f"{key} could not be read from the cache: {error}")
+                return None
+            else:
+                with suppress(OSError):
+                    os.utime(version)
+                return arrays, manifest["meta"]
+        return None
+
+    def entries(self) -> list[Entry]:
+        """What is stored, the least recently used first."""
+        found = []
+        for version in self._all():
+            with suppress(OSError, _Damaged):
+                manifest = _read_manifest(version)
+                used = version.stat().st_mtime
+                found.append(Entry(manifest["key"], _tree_bytes(version), manifest["created"], used))
+        return sorted(found, key=lambda entry: entry.last_used)
+
+    def size(self) -> int:
+        """The bytes that the entries take on the disk."""
+        return sum(_tree_bytes(version) for version in self._all())
+
+    def clear(self) -> None:
+        """Removes every entry. Arrays that are in use stay readable."""
+        for version in self._all():
+            self._remove(version)
+        self._sweep()
+
+    def _all(self) -> list[Path]:
+        return [path for path in self._root.glob("*.*") if path.is_dir()]
+
+    def _versions(self, key: str) -> list[Path]:
+        """The directories of the key, the newest first."""
+        return sorted(self._root.glob(f"{_digest(key)}.*"), reverse=True)
+
+    def _evict(self, limit: int, spared: str) -> None:
+        """Removes the least recently used entries until all but those of the spared digest take at most limit bytes."""
+        found = []
+        for version in self._all():
+            if not version.name.startswith(spared):
+                with suppress(FileNotFoundError):
+                    found.append((version.stat().st_mtime_ns, version, _tree_bytes(version)))
+        total = sum(size for _, _, size in found)
+        for _, version, size in sorted(found):
+            if total <= limit:
+                return
+            self._remove(version)
+            total -= size
+
+    def _remove(self, version: Path) -> None:
+        gone = self._root / f"gone-{secrets.token_hex(8)}"
+        with suppress(OSError):  # another process was faster, or the folder is read-only
+            version.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+
+    def _sweep(self) -> None:
+        """Removes what processes that were killed while they wrote or removed have left."""
+        for path in self._root.glob("gone-*"):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in self._root.glob("tmp-*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED:
+                    with _locked(path):
+                        shutil.rmtree(path, ignore_errors=True)
+
+    def _note(self, text: str) -> None:
+        self.notices.append(text)
+        _log.warning("%s", text)
+
+
+def put_features(store: Store, key: str, X: Features) -> bool:
+    """Keeps features (one block or several) or labels for another process; False, with a notice, where that failed.
+
+    Raises DataError as `as_blocks` does.
+    """
+    arrays, shapes = {}, []
+    for number, block in enumerate(as_blocks(X)):
+        parts = ("data", "indices", "indptr") if sparse.issparse(block) else ("dense",)
+        arrays |= {f"{number}.{part}": block if part == "dense" else getattr(block, part) for part in parts}
+        shapes.append(list(block.shape))
+    return store.put(key, arrays, {"shapes": shapes, "single": not isinstance(X, (list, tuple))})
+
+
+def get_features(store: Store, key: str) -> Features | None:
+    """What `put_features` kept under the key, memory-mapped and read-only, in the same form; None where it is gone."""
+    found = store.get(key)
+    if found is None:
+        return None
+    arrays, meta = found
+    blocks = []
+    for number, shape in enumerate(meta["shapes"]):
+        if f"{number}.dense" in arrays:
+            blocks.append(arrays[f"{number}.dense"])
+        else:
+            parts = tuple(arrays[f"{number}.{part}"] for part in ("data", "indices", "indptr"))
+            blocks.append(sparse.csr_array(parts, shape=tuple(shape)))
+    return blocks[0] if meta["single"] else tuple(blocks)
+
+
+def _digest(key: str) -> str:
+    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Holds the lock by which a temporary directory's writer shows that it lives; OSError where another holds it."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.2f} GB" if count >= 1e8 else f"{count / 1e6:.2f} MB"
+
+
+def _require_own(status: os.stat_result, path: Path) -> None:
+    if not stat.S_ISDIR(status.st_mode):
+        raise StoreError(f"the cache folder {path} is not a folder; set XMLCORE_CACHE to a folder of your own")
+    if status.st_uid != os.getuid():
+        raise StoreError(
+            f"the cache folder {path} belongs to user {status.st_uid}, not to you ({os.getuid()}), who could read or "
+            "change your results; set XMLCORE_CACHE to a folder of your own"
+        )
+
+
+def _tree_bytes(version: Path) -> int:
+    """The bytes of an entry's files; those that vanish meanwhile count nothing."""
+    total = 0
+    with suppress(FileNotFoundError):
+        for item in os.scandir(version):
+            total += item.stat().st_size
+    return total
+
+
+class _Summed:
+    """A file that keeps the CRC-32 and the number of the bytes written to it."""
+
+    def __init__(self, file) -> None:
+        self.file, self.checksum, self.bytes = file, 0, 0
+
+    def write(self, data) -> int:
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.bytes += len(data)
+        return self.file.write(data)
+
+
+def _create(path: Path):
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
+def _write_entry(folder: Path, key: str, arrays: dict[str, np.ndarray], meta: dict) -> None:
+    specs = {}
+    for number, (name, array) in enumerate(arrays.items()):
+        with _create(folder / f"{number}.npy") as file:
+            summed = _Summed(file)
+            np.lib.format.write_array(summed, array, allow_pickle=False)
+        specs[name] = {
+            "file": f"{number}.npy",
+            "bytes": summed.bytes,
+            "crc32": summed.checksum,
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+        }
+    entry = {"format": FORMAT, "key": key, "created": time.time(), "meta": meta, "arrays": specs}
+    with _create(folder / "manifest.json") as file:
+        file.write(json.dumps({"crc32": _json_checksum(entry), "entry": entry}, indent=1).encode())
+
+
+def _json_checksum(entry: dict) -> int:
+    return zlib.crc32(json.dumps(entry, sort_keys=True).encode())
+
+
+def _read_manifest(version: Path, key: str | None = None) -> dict:
+    """The manifest of an entry; _Damaged where it is not whole, or is another key's."""
+    try:
+        outer = json.loads((version / "manifest.json").read_bytes())
+        entry = outer["entry"]
+        whole = outer["crc32"] == _json_checksum(entry) and entry["format"] == FORMAT
+    except (ValueError, KeyError, TypeError) as error:
+        raise _Damaged(f"manifest.json: {error}") from error
+    if not whole or (key is not None and entry["key"] != key):
+        raise _Damaged("manifest.json does not match its checksum")
+    return entry
+
+
+def _open_array(path: Path, spec: dict) -> np.ndarray:
+    """The mapped array, after its bytes were compared with the checksum.
+
+    They are read and not mapped for that: an unreadable sector is then an OSError, where a mapping would end the
+    process, and the pages do not count as this process's memory.
+    """
+    checksum = count = 0
+    buffer = memoryview(bytearray(_CHUNK))
+    try:
+        with open(path, "rb", buffering=0) as file:
+            while got := file.readinto(buffer):
+                checksum = zlib.crc32(buffer[:got], checksum)
+                count += got
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise _Damaged(f"{path.name}: {error.strerror}") from error
+    if count != spec["bytes"]:
+        raise _Damaged(f"{path.name} has {count} bytes, {spec['bytes']} were written")
+    if checksum != spec["crc32"]:
+        raise _Damaged(f"{path.name} does not match its checksum")
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except ValueError as error:
+        raise _Damaged(f"{path.name}: {error}") from error
