@@ -12,6 +12,8 @@ from xmlcore.ranking import top_k, top_k_both
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
+from xmlcore.store import Store, StoreError
+from xmlcore.synthetic import Shape, make_dataset, synthetic_blocks
 
 __all__ = [
     "PROPENSITY_PRESETS",
@@ -23,6 +25,9 @@ __all__ = [
     "FeatureRecipe",
     "FittedFeatures",
     "RidgeFactorization",
+    "Shape",
+    "Store",
+    "StoreError",
     "VariantResult",
     "catalog_entries",
     "contributions",
@@ -43,6 +48,7 @@ __all__ = [
     "lambda_path",
     "lambda_range",
     "load_dataset",
+    "make_dataset",
     "missing_labels",
     "ndcg_at_k",
     "precision_at_k",
@@ -51,6 +57,7 @@ __all__ = [
     "recall_at_k",
     "search_settings",
     "solve_direct",
+    "synthetic_blocks",
     "top_k",
     "top_k_both",
     "validation_split",
