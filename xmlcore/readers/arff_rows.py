@@ -6,6 +6,7 @@ values becomes one feature (1 for the second value), with more values one featur
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ _YES, _NO = ("1", "true", "yes", "t", "y"), ("0", "false", "no", "f", "n")
 # A matrix in which more than this share is not zero is kept dense.
 _DENSE = 0.5
 _FLOAT32_MAX = 3.4028235e38
+_PAIRS = re.compile(r"\{\s*\d{1,12}\s+[^\s,{}]+(?:\s*,\s*\d{1,12}\s+[^\s,{}]+)*\s*\}")
 
 
 @dataclass(frozen=True)
@@ -138,20 +140,18 @@ def read_rows(
     rows = Rows(array("i"), array("f"), [0], array("i"), [0], [])
     # Only these mean anything where a sparse row is silent; usually there is none.
     given = [place for place, column in enumerate(columns) if column.default[1] != 0]
-    fast = all(column.use in ("number", "label") for column in columns)
-    feature_places = np.flatnonzero([column.use == "number" for column in columns])
-    label_places = np.flatnonzero([column.use == "label" for column in columns])
+    shortcut = _shortcut(columns)
     missing = 0
     for line, text in data_rows(file, header):
-        if text.startswith("{"):
+        is_sparse = text.startswith("{")
+        if shortcut is not None and not (is_sparse and given) and _put_numbers(text, is_sparse, shortcut, rows):
+            continue
+        if is_sparse:
             named = split_sparse_row(text, len(columns), file, line)
             for place in given:
                 if place not in named:
                     _put(columns[place], columns[place].default, rows)
             cells = named.items()
-        elif fast and (numbers := _numbers(text, len(columns))) is not None:
-            _put_numbers(numbers[feature_places], numbers[label_places], file, line, rows)
-            continue
         else:
             values = split_row(text, file, line)
             if len(values) != len(columns):
@@ -175,30 +175,53 @@ def read_rows(
     return _part(rows, n_features, n_labels, any(column.use == "text" for column in columns)), missing
 
 
-def _numbers(text: str, count: int) -> np.ndarray | None:
-    """The values of a dense row where all are numbers, else None; the long way around then finds out what is wrong."""
-    if "_" in text:
+@dataclass(frozen=True)
+class _Shortcut:
+    """For rows of nothing but numbers: each attribute's place among labels or features; which allow only 0 and 1."""
+
+    is_label: np.ndarray
+    places: np.ndarray
+    is_binary: np.ndarray
+
+
+def _shortcut(columns: Sequence[Column]) -> _Shortcut | None:
+    binary = [column.codes == {"0": (0, 0.0), "1": (0, 1.0)} for column in columns]
+    if not all(two or column.use in ("label", "number") for two, column in zip(binary, columns, strict=True)):
         return None
+    is_label = np.array([column.use == "label" for column in columns])
+    return _Shortcut(is_label, np.array([column.place for column in columns], np.int32), is_label | binary)
+
+
+def _put_numbers(text: str, is_sparse: bool, shortcut: _Shortcut, rows: Rows) -> bool:
+    """Puts a row of nothing but fitting numbers in place, all at once; False where it is not one.
+
+    The long way around then does it, or finds out what is wrong.
+    """
+    if "_" in text or (is_sparse and not _PAIRS.fullmatch(text)):
+        return False
+    cells = text[1:-1].replace(",", " ").split() if is_sparse else text.split(",")
     try:
-        numbers = np.array(text.split(","), np.float64)
+        numbers = np.array([float(cell) for cell in cells])
     except ValueError:
-        return None
-    return numbers if len(numbers) == count else None
-
-
-def _put_numbers(features: np.ndarray, labels: np.ndarray, file: DataFile, line: int, rows: Rows) -> None:
-    with np.errstate(over="ignore"):
-        features = features.astype(np.float32)
-    if not np.isfinite(features).all():
-        raise located(file, line, "holds NaN, infinity or a value beyond single precision; expected finite numbers")
-    wrong = labels[(labels != 0) & (labels != 1)]
-    if wrong.size:
-        raise located(file, line, f"a label has the value {wrong[0]:g}; expected 0 or 1")
-    places = np.flatnonzero(features)
-    rows.features.frombytes(places.astype(np.int32).tobytes())
-    rows.values.frombytes(features[places].tobytes())
-    rows.labels.frombytes(np.flatnonzero(labels).astype(np.int32).tobytes())
+        return False
+    if is_sparse:
+        places, numbers = numbers[::2].astype(np.int64), numbers[1::2]
+        if places.max() >= len(shortcut.places) or np.unique(places).size < places.size:
+            return False
+    else:
+        places = np.arange(len(numbers))
+        if len(numbers) != len(shortcut.places):
+            return False
+    binary = numbers[shortcut.is_binary[places]]
+    if not ((np.abs(numbers) < _FLOAT32_MAX).all() and ((binary == 0) | (binary == 1)).all()):
+        return False
+    places, numbers = places[numbers != 0], numbers[numbers != 0]
+    is_label = shortcut.is_label[places]
+    rows.labels.frombytes(shortcut.places[places[is_label]].tobytes())
+    rows.features.frombytes(shortcut.places[places[~is_label]].tobytes())
+    rows.values.frombytes(numbers[~is_label].astype(np.float32).tobytes())
     _end(rows, "")
+    return True
 
 
 def _meant(column: Column, value: str, attribute: Attribute, file: DataFile, line: int) -> tuple[int, float]:

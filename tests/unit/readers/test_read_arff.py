@@ -119,11 +119,10 @@ def test_test_files_may_list_nominal_values_in_another_order(put):
 
 
 def test_labels_are_true_or_yes_or_numbers(mulan):
-    header = "@relation r\n@attribute a numeric\n@attribute p {false,true}\n@attribute q {No,Yes}\n@attribute r numeric\n@data\n"
-    assert mulan(header, "1,true,No,1.0\n1,false,Yes,0\n", "p", "q", "r").Y_train.toarray().tolist() == [
-        [1, 0, 1],
-        [0, 1, 0],
-    ]
+    kinds = {"a": "numeric", "p": "{false,true}", "q": "{No,Yes}", "r": "numeric"}
+    header = "@relation r\n" + "".join(f"@attribute {name} {kind}\n" for name, kind in kinds.items()) + "@data\n"
+    ds = mulan(header, "1,true,No,1.0\n1,false,Yes,0\n", "p", "q", "r")
+    assert ds.Y_train.toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
 def test_missing_values_are_read_as_zero_and_counted(mulan):
@@ -153,10 +152,10 @@ def test_scipy_reads_dense_files_to_the_same_numbers(put):
     put("m/m-test.arff", header + rows)
     ds = read(put("m/m.xml", xml("y0", "y1")).parent)
     records, _ = scipy_arff.loadarff(put("m/m-train.arff", header + rows))
-    np.testing.assert_array_equal(ds.X_train, np.column_stack([records[f"x{i}"] for i in range(4)]).astype(np.float32))
-    np.testing.assert_array_equal(
-        ds.Y_train.toarray(), np.column_stack([records[f"y{i}"].astype(int) for i in range(2)])
-    )
+    X = np.column_stack([records[f"x{i}"] for i in range(4)])
+    Y = np.column_stack([records[f"y{i}"].astype(int) for i in range(2)])
+    np.testing.assert_array_equal(ds.X_train, X.astype(np.float32))
+    np.testing.assert_array_equal(ds.Y_train.toarray(), Y)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +164,11 @@ def test_scipy_reads_dense_files_to_the_same_numbers(put):
         (HEADER, "1,0,0\n", "m-train.arff, line 7: has 3 values; expected 4"),
         (HEADER, "1,0,0,1\n1,0,0", "m-train.arff, line 8: has 3 values; expected 4"),
         (HEADER, "1,0,x,1\n", "line 7: 'b' has the value 'x'; expected a finite number"),
-        (HEADER, "1,0,nan,1\n", "line 7: holds NaN, infinity"),
+        (HEADER, "1,0,nan,1\n", "line 7: 'b' has the value 'nan'; expected a finite number"),
         (HEADER, "{2 inf}\n", "line 7: 'b' has the value 'inf'; expected a finite number"),
-        (HEADER, "1,0,1e60,1\n", "line 7: holds NaN, infinity or a value beyond single precision"),
+        (HEADER, "1,0,1e60,1\n", "line 7: 'b' has the value '1e60'; expected a finite number"),
         (HEADER, "1,0,1_0,1\n", "line 7: 'b' has the value '1_0'; expected a finite number"),
-        (HEADER, "1,2,1,1\n", "line 7: a label has the value 2; expected 0 or 1"),
+        (HEADER, "1,2,1,1\n", "line 7: the label 'sport' has the value '2'; expected 0 or 1"),
         (HEADER, "{1 2}\n", "line 7: the label 'sport' has the value '2'; expected 0 or 1"),
         (HEADER, "{4 1}\n", "line 7: attribute 4 is out of range; expected 0 to 3"),
         (HEADER, "{0 1,0 2}\n", "line 7: attribute 0 occurs twice"),
