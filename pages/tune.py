@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import behind, frame, model, paths, show
 from xmlcore.analysis import Contributions, contributions, frequency_bins
-from xmlcore.figures import RIDGE, RIDGE_PS, curves, grouped_bars
+from xmlcore.figures import RIDGE, RIDGE_PS, curves, grouped_bars, tradeoff
 
 METRIC_NAMES = {"precision": "P", "psprecision": "PSP"}
 
@@ -54,13 +54,13 @@ show.notes(answer)
 
 # What other values of λ would give, filled in behind the page.
 st.subheader("Along λ", help=paths.HELP)
-work = paths.paths(answer) if answer.model.ready else None
 
 
-def along_lambda() -> None:
-    if work is None:
+def along_lambda(polls: bool) -> None:
+    if not answer.model.ready:
         st.caption("The curves begin when the matrix is factorised.")
         return
+    work = paths.paths(answer)
     unfinished = [each for each in work if not each.done]
     if unfinished:
         behind.want(unfinished[0])
@@ -87,5 +87,48 @@ def along_lambda() -> None:
             )
 
 
-polls = work is not None and not all(each.done for each in work)
-st.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)()
+polls = answer.model.ready and not all(each.done for each in paths.paths(answer))
+st.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)(polls)
+
+# What can be had at all: P@K against PSP@K over λ, A and B.
+st.subheader("What can be had at all")
+
+
+def what_can_be_had(polls: bool) -> None:
+    if not answer.model.ready:
+        st.caption("The search begins when the matrix is factorised.")
+        return
+    work = paths.search(answer)
+    if not work.done:
+        if not polls:
+            st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
+            return
+        behind.want(work)
+        st.progress(len(work.results) / work.n_steps, text=f"{len(work.results)} of {work.n_steps} settings")
+    elif polls:
+        st.rerun()
+    found = list(work.results)
+    if found:
+        points = paths.plane(found, answer.K)
+        name, ps_name = f"P@{answer.K}", f"PSP@{answer.K}"
+        show.chart(
+            tradeoff(
+                points.precision,
+                points.psprecision,
+                points.names,
+                points.frontier,
+                x_title=f"{name} (%)",
+                y_title=f"{ps_name} (%)",
+                current=paths.plane_markers(answer),
+                held=paths.plane_markers(ghost) if ghost else None,
+            ),
+            name="tradeoff",
+            caption=f"Up and to the right is better. {answer.rows_text}; a choice made on them flatters itself.",
+            alt=f"Dots: settings of λ, A and B by {name} and {ps_name}, with the frontier of the best ones",
+            data=lambda: pd.DataFrame({"setting": points.names, name: points.precision, ps_name: points.psprecision}),
+        )
+
+
+wanted = st.toggle("Search λ, A and B", value=False, key="search", bind="query-params")
+polls_search = wanted and answer.model.ready and not paths.search(answer).done
+st.fragment(what_can_be_had, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)

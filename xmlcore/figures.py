@@ -140,29 +140,72 @@ def curves(
                 hovertemplate=f"{line.variant}, {line.rows}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
             )
         )
-    for points, suffix in ((held, "held"), (current, "now")):
-        for variant, (x, y) in (points or {}).items():
-            look = LOOKS[variant]
-            traces.append(
-                go.Scatter(
-                    name=f"{variant}, {suffix}",
-                    x=[x],
-                    y=[y],
-                    mode="markers",
-                    marker={
-                        "symbol": look.symbol if suffix == "now" else look.symbol + "-open",
-                        "size": 14,
-                        "color": look.color,
-                        "line": {"color": INK, "width": 2},
-                    },
-                    hovertemplate=f"{variant}, {suffix}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
-                    showlegend=False,
-                )
-            )
-    figure = _figure(traces, x_title, y_title, height)
+    figure = _figure([*traces, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
     if log_x:
         figure.update_xaxes(type="log", exponentformat="power")
     return figure
+
+
+def _markers(points: dict[str, tuple[float, float]] | None, when: str) -> list[go.Scatter]:
+    return [
+        go.Scatter(
+            name=f"{variant}, {when}",
+            x=[x],
+            y=[y],
+            mode="markers",
+            marker={
+                "symbol": LOOKS[variant].symbol + ("" if when == "now" else "-open"),
+                "size": 14,
+                "color": LOOKS[variant].color,
+                "line": {"color": INK, "width": 2},
+            },
+            hovertemplate=f"{variant}, {when}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
+            showlegend=False,
+        )
+        for variant, (x, y) in (points or {}).items()
+    ]
+
+
+def tradeoff(
+    x: np.ndarray,
+    y: np.ndarray,
+    names: Sequence[str],
+    frontier: np.ndarray,
+    *,
+    x_title: str,
+    y_title: str,
+    current: dict[str, tuple[float, float]] | None = None,
+    held: dict[str, tuple[float, float]] | None = None,
+    height: int = 400,
+) -> go.Figure:
+    """Two metrics against each other, a dot for each setting, the frontier as a line, and where the variants stand.
+
+    Args:
+        x, y: the metrics of each setting, shape (settings,); names: what each setting is, for the hover.
+        frontier: indices of the settings on it, in the order of the line.
+        current, held: variant → (x, y) of the setting in the sidebar and of the one held.
+    """
+    hover = "%{customdata}<br>%{x:.2f}, %{y:.2f}<extra></extra>"
+    dots = go.Scatter(
+        name="a setting of λ, A and B",
+        x=x,
+        y=y,
+        mode="markers",
+        marker={"color": "#999999", "size": 5},
+        customdata=list(names),
+        hovertemplate=hover,
+    )
+    line = go.Scatter(
+        name="frontier: no setting is better in both",
+        x=x[frontier],
+        y=y[frontier],
+        mode="lines+markers",
+        line={"color": INK, "width": 2},
+        marker={"color": INK, "size": 6},
+        customdata=[names[point] for point in frontier],
+        hovertemplate=hover,
+    )
+    return _figure([dots, line, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
 
 
 MOST_POINTS = 1200  # of a frequency profile: more would overlap on log-log axes and make the page slow

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from pages.shared import behind, model
-from pages.shared.settings import K_MAX
+from pages.shared.settings import K_MAX, lambda_text
 from xmlcore import Dataset, Evaluation
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.leaveout import sample_families
-from xmlcore.selection import held_out_path, lambda_grid, lambda_path
+from xmlcore.selection import Setting, frontier, held_out_path, lambda_grid, lambda_path, search_settings
 
 N_LAMBDAS = 25
 HELD_OUT_ROWS = 5_000
@@ -22,6 +23,8 @@ HELP = (
     "set: each training instance is scored by the model that would have been trained without it and its family. "
     "Vocabulary, IDF and θ stay as they are from all training instances; a label with one instance can never be hit."
 )
+SEARCH_LAMBDAS = 12
+SEARCH_A, SEARCH_B = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
 Work = tuple[behind.Filling[Evaluation], behind.Filling[Evaluation]]
 
 
@@ -34,6 +37,53 @@ def paths(answer: model.Answer) -> Work:
         behind.filling(("test", *key), partial(_test_steps, answer, near), N_LAMBDAS),
         behind.filling(("held out", *key), partial(_held_out_steps, answer), N_LAMBDAS),
     )
+
+
+def search(answer: model.Answer) -> behind.Filling[Setting]:
+    """Settings of λ, A and B over a coarse grid, measured on the test instances; the model must be ready."""
+    settings, data = answer.settings, answer.dataset
+    # The search has A and B of its own; the sliders' matter only where the metric is tied to them.
+    ruler = (settings.A, settings.B) if settings.tie_metric else ()
+    return behind.filling(
+        ("search", settings.data, *ruler),
+        lambda: search_settings(
+            answer.model.factorization,
+            answer.model.projection,
+            data.Y_test,
+            lambda_grid(*answer.model.lambda_range, SEARCH_LAMBDAS),
+            SEARCH_A,
+            SEARCH_B,
+            data.label_counts,
+            answer.metric_theta,
+            _ks(answer),
+            exclude=data.test_filter,
+        ),
+        SEARCH_LAMBDAS * len(SEARCH_A) * len(SEARCH_B),
+    )
+
+
+@dataclass(frozen=True)
+class Plane:
+    """P@K against PSP@K in percent: arrays of shape (settings,), a name for each, and the frontier's indices."""
+
+    precision: np.ndarray
+    psprecision: np.ndarray
+    names: list[str]
+    frontier: np.ndarray
+
+
+def plane(found: list[Setting], k: int) -> Plane:
+    """The settings found so far as points of the plane."""
+    P, PSP = (np.array([100 * each.metrics[m][k] for each in found]) for m in ("precision", "psprecision"))
+    names = [f"λ = {lambda_text(float(f'{each.reg_lambda:.3g}'))}, A = {each.A:g}, B = {each.B:g}" for each in found]
+    return Plane(P, PSP, names, frontier(P, PSP))
+
+
+def plane_markers(answer: model.Answer) -> dict[str, tuple[float, float]]:
+    """Where each variant stands in the plane, in percent."""
+    (_, p), (_, p_ps) = markers(answer, "precision").values()
+    (_, psp), (_, psp_ps) = markers(answer, "psprecision").values()
+    return {RIDGE: (p, psp), RIDGE_PS: (p_ps, psp_ps)}
 
 
 def _grid(answer: model.Answer) -> np.ndarray:

@@ -48,7 +48,7 @@ def chart(
             "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d"],
         },
     )
-    with st.container(horizontal=True, vertical_alignment="top"):
+    with st.container(horizontal=True, wrap=False, vertical_alignment="top"):
         st.caption(caption, width="stretch")
         st.download_button(
             "CSV",

@@ -1,0 +1,132 @@
+"""Head and tail's labels: those that a search finds, in the order asked for, and the one that is chosen.
+
+The chosen label's one truth is `label` in the session state and in the URL, an index. The table's selected row and the
+list beside it mirror it, so that it stays chosen when another setting brings the rows into another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from xmlcore import Dataset
+from xmlcore.analysis import LabelTable
+
+MOST_ROWS = 1000  # what the table sends to the browser; with tens of thousands, each change of λ would wait for it
+ORDERS: dict[str, Callable[[LabelTable, np.ndarray], np.ndarray]] = {
+    "largest gain first": lambda table, names: -table.difference,
+    "largest loss first": lambda table, names: table.difference,
+    "most frequent first": lambda table, names: -table.train_count,
+    "rarest first": lambda table, names: table.train_count,
+    "by name": lambda table, names: names,
+}
+CHOSEN, LAST = "label", "_label_of_last_run"
+TABLE_KEY, LIST_KEY, PAGE_KEY = "labels_table", "label_of_list", "label_page"
+
+
+def label_names(dataset: Dataset) -> np.ndarray:
+    """A name for each label, shape (L,)."""
+    if dataset.label_names is not None:
+        return np.asarray(dataset.label_names)
+    return np.array([dataset.label_name(label) for label in range(dataset.n_labels)])
+
+
+def instance_name(dataset: Dataset, row: int) -> str:
+    """A test instance's name, or its number where there are no names."""
+    return str(dataset.test_names[row]) if dataset.test_names is not None else f"test instance {row}"
+
+
+def found(names: np.ndarray, text: str) -> np.ndarray:
+    """Indices of the labels whose name has every word of the text, in upper or lower case."""
+    words = text.lower().split()
+    if not words:
+        return np.arange(len(names))
+    return np.array(
+        [label for label, name in enumerate(names) if all(word in name.lower() for word in words)], dtype=np.int64
+    )
+
+
+def ordered(table: LabelTable, names: np.ndarray, labels: np.ndarray, order: str) -> np.ndarray:
+    """The labels in one of ORDERS, ties by index."""
+    return labels[np.argsort(ORDERS[order](table, names)[labels], kind="stable")]
+
+
+def labels_frame(table: LabelTable, names: np.ndarray, labels: np.ndarray) -> pd.DataFrame:
+    """The rows of the table of labels, in the order given, recall in percent."""
+    return pd.DataFrame(
+        {
+            "label": names[labels].astype(object),
+            "training instances": table.train_count[labels],
+            "θ": table.inverse_propensity[labels],
+            "test instances": table.test_count[labels],
+            "hits before": table.ridge_hits[labels],
+            "hits after": table.ps_hits[labels],
+            "difference": table.difference[labels],
+            "recall before (%)": 100 * table.ridge_recall[labels],
+            "recall after (%)": 100 * table.ps_recall[labels],
+        }
+    )
+
+
+def as_label(value: object, n_labels: int) -> int | None:
+    """The value as a label's index, or None where it is not one."""
+    try:
+        label = int(str(value))
+    except ValueError:
+        return None
+    return label if 0 <= label < n_labels else None
+
+
+def chosen_label(data: str, n_labels: int) -> int | None:
+    """The label of link, list or table; says so where a link's is refused, and keeps the URL up to date."""
+    state, last = st.session_state, st.session_state.get(LAST)
+    value = state.get(CHOSEN, st.query_params.get(CHOSEN))
+    if last is not None and last[0] != data and last[1] == value:
+        value = None  # it was another data set's
+    label = None if value is None else as_label(value, n_labels)
+    if value is not None and label is None:
+        st.warning(
+            f"label = {value} was refused: expected a whole number from 0 to {n_labels - 1}.",
+            icon=":material/link_off:",
+        )
+    choose(label)
+    state[LAST] = (data, label)
+    if label is None and CHOSEN in st.query_params:
+        del st.query_params[CHOSEN]
+    elif label is not None and st.query_params.get(CHOSEN) != str(label):
+        st.query_params[CHOSEN] = str(label)
+    return label
+
+
+def choose(label: int | None) -> None:
+    """Chooses a label, or none; its lists of instances begin at their first page."""
+    state = st.session_state
+    if state.get(CHOSEN) != label:
+        state[PAGE_KEY] = 1
+    if label is None:
+        state.pop(CHOSEN, None)
+    else:
+        state[CHOSEN] = label
+
+
+def choose_row(shown: np.ndarray) -> None:
+    """Chooses the label of the table's selected row; shown: the labels in the order of the rows."""
+    rows = st.session_state[TABLE_KEY]["selection"]["rows"]
+    choose(int(shown[rows[0]]) if rows else None)
+
+
+def choose_from_list() -> None:
+    """Chooses the label that was picked from the list."""
+    choose(st.session_state[LIST_KEY])
+
+
+def mirror(label: int | None, shown: np.ndarray) -> None:
+    """Makes the table's selection and the list show the chosen label, before they are drawn."""
+    state = st.session_state
+    rows = [] if label is None else np.flatnonzero(shown == label).tolist()
+    if TABLE_KEY not in state or list(state[TABLE_KEY]["selection"]["rows"]) != rows:
+        state[TABLE_KEY] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    state[LIST_KEY] = label

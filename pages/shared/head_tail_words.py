@@ -1,0 +1,71 @@
+"""Head and tail's sentences: who gains and who pays, and whose share of the metric is whose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pages.shared import show
+from xmlcore.analysis import Contributions, FrequencyBins
+from xmlcore.figures import RIDGE_PS
+
+NO_DIFFERENCE = (
+    "Nobody gains and nobody pays: both variants find each label equally often. Raise A above 0 to favour rare labels."
+)
+
+
+def verdict(parts: Contributions, difference: np.ndarray, name: str, rows_text: str) -> str:
+    """The answer in words.
+
+    Args:
+        parts: contributions to the metric called name, by bin.
+        difference: hits of each label with weighting minus those without, shape (L,).
+        rows_text: on which rows the numbers are.
+    """
+    before, after = parts.ridge.sum(), parts.ps.sum()
+    total = f"{name} goes from {show.percent(before)} to {show.percent(after)} with PS, on {rows_text}."
+    if not difference.any():
+        return f"{NO_DIFFERENCE} {name} is {show.percent(before)} for both, on {rows_text}."
+    change = parts.ps - parts.ridge
+    gains, pays = _side(parts.bins, change.clip(min=0), name), _side(parts.bins, change.clip(max=0), name)
+    more, fewer = np.count_nonzero(difference > 0), np.count_nonzero(difference < 0)
+    return (
+        f"**Who gains?** {gains}  \n**Who pays?** {pays}  \n"
+        f"{total} {RIDGE_PS} finds {_labels(more)} more often and {_labels(fewer)} less often."
+    )
+
+
+def _side(bins: FrequencyBins, change: np.ndarray, name: str) -> str:
+    """One side: the total in points of the metric, and the bin with the most of it."""
+    if not change.any():
+        return "Nobody."
+    most = int(np.abs(change).argmax())
+    where = _on_instances(bins.names[most])
+    if np.count_nonzero(change) == 1:
+        return f"Labels {where}: **{show.points(change.sum())} points** of {name}."
+    return (
+        f"Labels {where} most, {show.points(change[most])} of **{show.points(change.sum())} points** of {name} "
+        "in all such bins."
+    )
+
+
+def _on_instances(bin_name: str) -> str:
+    if bin_name == "unseen":
+        return "never seen in training"
+    return f"on {bin_name} training instance{'' if bin_name == '1' else 's'}"
+
+
+def _labels(count: int) -> str:
+    return f"{count:,} label{'' if count == 1 else 's'}"
+
+
+def shares_caption(parts: Contributions, name: str) -> str:
+    """What the shares of tail, torso and head say of a metric; parts: of these three bins."""
+    if not parts.ridge.any() and not parts.ps.any():
+        return f"{name} is 0 for both variants: there is nothing to share."
+    tail, head = parts.bins.names.index("tail"), parts.bins.names.index("head")
+    sentences = [
+        f"{kind.capitalize()} labels make {show.percent(parts.ridge_shares[at])} of {name}, and with PS "
+        f"{show.percent(parts.ps_shares[at])}."
+        for kind, at in (("head", head), ("tail", tail))
+    ]
+    return " ".join([*sentences, "The shares of each variant sum to 100 %."])

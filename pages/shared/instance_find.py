@@ -1,0 +1,231 @@
+"""Finding a test instance: by name or word, by what happened to it, one after the other, and by its number in a link."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+from cachetools import LRUCache, cached
+from scipy import sparse
+
+from pages.shared.model import Answer
+from xmlcore import Dataset
+from xmlcore.analysis import InstanceMarks, instance_marks
+from xmlcore.dataset import as_blocks
+from xmlcore.words import tokenize
+
+INSTANCE, LABEL, VIEW, FIND, SHOW = "instance", "label", "view", "find", "show"
+VIEWS = ("A test instance", "Missing labels?", "Your own document")
+REFUSED = "_refused_instance"
+LISTED = 200
+
+FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
+    "any": lambda marks: np.arange(marks.changed.size),
+    "weighting changed the top K": lambda marks: np.flatnonzero(marks.changed),
+    "weighting brought a right label in": lambda marks: np.flatnonzero(marks.ps_hits > marks.ridge_hits),
+    "weighting dropped a right label": lambda marks: np.flatnonzero(marks.ps_hits < marks.ridge_hits),
+    "a tail label was missed": lambda marks: np.flatnonzero((marks.ridge_tail_missed > 0) | (marks.ps_tail_missed > 0)),
+    "all wrong": lambda marks: np.flatnonzero((marks.n_relevant > 0) & (marks.ridge_hits == 0) & (marks.ps_hits == 0)),
+    "most labels": lambda marks: np.argsort(-marks.n_relevant, kind="stable"),
+}
+
+
+def tail_below(dataset: Dataset) -> int:
+    """A label is in the tail where it has fewer training instances: with this cut, about half of the seen labels."""
+    counts = dataset.label_counts
+    return max(2, int(np.median(counts[counts > 0])) + 1)
+
+
+@cached(LRUCache(16), key=lambda answer: answer.settings, condition=threading.Condition())
+def marks_of(answer: Answer) -> InstanceMarks:
+    """What is worth a look in each test instance."""
+    data = answer.dataset
+    return instance_marks(answer.evaluation, answer.K, data.Y_test, data.label_counts, tail_below(data))
+
+
+def found(answer: Answer, text: str, which: str) -> np.ndarray:
+    """The test instances that pass the filter and the search, those whose name is the text first, then by name, then by word."""
+    rows = FILTERS[which](marks_of(answer))
+    text = text.strip()
+    if not text:
+        return rows
+    exact, by_name = _by_name(answer.dataset, text)
+    order = np.where(exact, 0, np.where(by_name, 1, np.where(_by_words(answer.dataset, text), 2, 3)))[rows]
+    return rows[np.argsort(order, kind="stable")][: np.count_nonzero(order < 3)]
+
+
+def _by_name(data: Dataset, text: str) -> tuple[np.ndarray, np.ndarray]:
+    if data.test_names is None:
+        nowhere = np.zeros(data.n_test, dtype=bool)
+        number = text.removeprefix("instance").strip()
+        if number.isdecimal() and int(number) < data.n_test:
+            nowhere[int(number)] = True
+        return nowhere, nowhere
+    names = np.char.lower(np.asarray(data.test_names, dtype=str))
+    return names == text.lower(), np.char.find(names, text.lower()) >= 0
+
+
+def _by_words(data: Dataset, text: str) -> np.ndarray:
+    """Whether an instance has all of the words among its features."""
+    has_all = np.full(data.n_test, data.feature_names is not None)
+    for word in tokenize(text) if data.feature_names is not None else ():
+        (columns,) = np.nonzero((data.feature_names == word) | (data.feature_names == word.lower()))
+        has_all &= _has_any(data, columns)
+    return has_all
+
+
+def _has_any(data: Dataset, columns: np.ndarray) -> np.ndarray:
+    has, offset = np.zeros(data.n_test, dtype=bool), 0
+    for block in as_blocks(data.X_test):
+        inside = columns[(columns >= offset) & (columns < offset + block.shape[1])] - offset
+        if sparse.issparse(block):
+            at = np.isin(block.indices, inside) & (block.data != 0)
+            has |= np.bincount(np.repeat(np.arange(data.n_test), np.diff(block.indptr))[at], minlength=data.n_test) > 0
+        offset += block.shape[1]
+    return has
+
+
+def take_from_link(answer: Answer) -> None:
+    """Takes `instance` and `label` from the address on a session's first visit, and refuses by name what is not there."""
+    state, data, refused = st.session_state, answer.dataset, []
+    for key, count, what in ((INSTANCE, data.n_test, "test instances"), (LABEL, data.n_labels, "labels")):
+        if key not in state:
+            state[key] = st.query_params.get(key)
+        if state[key] is None:
+            continue
+        number = _whole_number(state[key])
+        if number is None or number >= count:
+            refused.append(
+                f"{key} = {state[key]} was refused: {answer.settings.data} has the {what} 0 to {count - 1:,}."
+            )
+            number = None
+        state[key] = number
+    if refused:
+        state[REFUSED] = refused
+    if state[INSTANCE] is None:
+        state[INSTANCE] = _first_to_show(answer)
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdecimal() or len(str(value)) > 18:
+        return None
+    return int(value)
+
+
+def _first_to_show(answer: Answer) -> int:
+    """An instance to which weighting brought a right label, where there is one."""
+    gained = FILTERS["weighting brought a right label in"](marks_of(answer))
+    return int(gained[0]) if gained.size else 0
+
+
+def write_link() -> None:
+    """Keeps the address up to date with the chosen instance and label."""
+    for key in (INSTANCE, LABEL):
+        value = st.session_state[key]
+        if value is None:
+            st.query_params.pop(key, None)
+        elif st.query_params.get(key) != str(value):
+            st.query_params[key] = str(value)
+
+
+def show_refusals() -> None:
+    """Names what a link asked for and is not there, until the visitor goes on."""
+    if st.session_state.get(REFUSED):
+        st.warning("  \n".join(st.session_state[REFUSED]), icon=":material/link_off:")
+
+
+def go(row: int, label: int | None = None, view: str = VIEWS[0]) -> None:
+    """Shows a test instance, and one of its labels, or the first that is worth explaining."""
+    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: view})
+    st.session_state.pop(REFUSED, None)
+
+
+def name_of(data: Dataset, row: int) -> str:
+    """The instance's name, or its number where there are no names."""
+    return f"instance {row}" if data.test_names is None else str(data.test_names[row])
+
+
+def controls(answer: Answer) -> None:
+    """Search, filter, the list of what was found, and the way to the one before and after."""
+    state, data = st.session_state, answer.dataset
+    tail = tail_below(data)
+    search, filters, choice, steps = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
+    text = search.text_input(
+        "Name or word",
+        value="",
+        key=FIND,
+        bind="query-params",
+        type="search",
+        placeholder="such as chess",
+        on_change=_jump,
+        args=(answer,),
+        help="Part of an instance's name, or words that it contains.",
+    )
+    which = filters.selectbox(
+        "Where",
+        list(FILTERS),
+        key=SHOW,
+        bind="query-params",
+        on_change=_jump,
+        args=(answer,),
+        help=f"K is {answer.K}. A tail label here is one on fewer than {tail:,} training instances, as about half of "
+        "all labels are; it counts as missed where one of the two lists lacks it. All wrong: neither list has a right "
+        "label.",
+    )
+    rows = found(answer, text, which)
+    (at,) = np.nonzero(rows == state[INSTANCE])
+    near = _neighbours(rows, int(at[0]) if at.size else None)
+    listed = rows[:LISTED].tolist()
+    if state[INSTANCE] not in listed:
+        listed = [state[INSTANCE], *listed]
+    state["instance_choice"] = state[INSTANCE]
+    choice.selectbox(
+        f"Instance ({len(rows):,} found)" if len(rows) <= LISTED else f"Instance (first {LISTED} of {len(rows):,})",
+        listed,
+        format_func=lambda row: name_of(data, row),
+        key="instance_choice",
+        on_change=lambda: go(state["instance_choice"]),
+    )
+    with steps.container(horizontal=True, wrap=False, gap="xsmall"):
+        for label, target, which_way in (
+            ("←", near[0], "before"),
+            ("→", near[1], "after"),
+        ):
+            st.button(
+                label,
+                key=f"instance_{which_way}",
+                disabled=target is None,
+                on_click=go,
+                args=(target,),
+                help=f"The one {which_way}",
+                width="stretch",
+            )
+    if not rows.size:
+        st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
+    elif not at.size:
+        st.caption(f"{name_of(data, state[INSTANCE])}, shown below, is not among the {len(rows):,} found.")
+
+
+def _neighbours(rows: np.ndarray, at: int | None) -> tuple[int | None, int | None]:
+    if at is None:
+        return None, int(rows[0]) if rows.size else None
+    return int(rows[at - 1]) if at > 0 else None, int(rows[at + 1]) if at + 1 < rows.size else None
+
+
+def _jump(answer: Answer) -> None:
+    """After a new search or filter: to the first that is found, unless the present one is among them."""
+    rows = found(answer, st.session_state.get(FIND) or "", st.session_state.get(SHOW) or "any")
+    if rows.size and (st.session_state.get(FIND) or st.session_state[INSTANCE] not in rows):
+        go(int(rows[0]))
+
+
+def _nothing_found(answer: Answer, text: str, which: str) -> str:
+    among = f"the {answer.rows_text}" if which == "any" else f"those test instances where {which}"
+    if not text.strip():
+        return f"There is none among the {answer.rows_text} where {which}."
+    return (
+        f"Nothing found for “{text.strip()}” in names and words of {among}. A word is found where the vocabulary of "
+        f"{answer.dataset.n_features:,} features has it; try a part of a name, or another filter."
+    )
