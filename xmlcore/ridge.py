@@ -268,12 +268,8 @@ class RidgeFactorization:
 
     @property
     def smallest_reliable_lambda(self) -> float:
-        """Below this λ, rounding may show in the ranking: warn. 1e-6 of the largest eigenvalue in float64; in float32
-        1e-4 of the largest that was decomposed, after those that stand out were split off.
-        """
-        if self.precision == "float64":
-            return 1e-6 * float(self.eigenvalues[-1])
-        return 1e-4 * float(self.eigenvalues[-1 - self.leading.shape[1]])
+        """Below this λ, rounding may show in the ranking: warn (see `linalg.smallest_reliable_lambda`)."""
+        return linalg.smallest_reliable_lambda(self.eigenvalues, self.size, self.leading.shape[1])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All but the training data as plain arrays without pickled objects, for a file or a memory map."""
@@ -351,14 +347,18 @@ def lambda_range(X: Features) -> tuple[float, float]:
     """The range of λ worth a slider, from the trace and a few power iterations, before any factorisation.
 
     From a thousandth of the mean eigenvalue, trace/r, below which λ changes little, up to the largest eigenvalue, above
-    which all scores only shrink together; and never where the precision in use would show.
+    which all scores only shrink together; and never below `linalg.smallest_reliable_lambda`.
+
+    Raises DataError for X without a value other than zero.
     """
     blocks = as_blocks(X)
     size = min(n_rows(blocks), n_columns(blocks))
-    largest = linalg.largest_eigenvalue(blocks)
-    if largest == 0:
+    values = linalg.largest_eigenvalues(blocks) if size else np.zeros(1)
+    if not values[-1] > 0:
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    return max(1e-3 * linalg.squared_norm(blocks) / size, 1e-6 * largest), largest
+    leading = linalg.outstanding(values) if values.size == 4 else 0
+    reliable = linalg.smallest_reliable_lambda(values, size, leading)
+    return max(1e-3 * linalg.squared_norm(blocks) / size, reliable), float(values[-1])
 
 
 def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:

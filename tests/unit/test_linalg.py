@@ -174,20 +174,29 @@ def test_cholesky_solve_names_a_lambda_that_is_too_small():
         linalg.cholesky_solve(-np.eye(3), 1e-12, np.eye(3))
 
 
-def test_trace_and_largest_eigenvalue_agree_with_the_decomposition():
+def test_trace_and_largest_eigenvalues_agree_with_the_decomposition():
     X = features(("rare", "dense"))
     values = np.linalg.eigvalsh(dense(X).T @ dense(X))
     assert linalg.squared_norm(X) == pytest.approx(values.sum(), rel=1e-6)
-    assert 0.9 * values[-1] < linalg.largest_eigenvalue(X) <= values[-1] * (1 + 1e-9)
+    found = linalg.largest_eigenvalues(X)
+    assert found == pytest.approx(values[-4:], rel=0.1)
+    assert (found <= values[-4:] * (1 + 1e-9)).all()
     hard = hard_data(100, 50).X
     exact = np.linalg.eigvalsh(hard.toarray().T.astype(np.float64) @ hard.toarray())[-1]
-    assert linalg.largest_eigenvalue((hard,)) == pytest.approx(exact, rel=1e-6)
+    assert linalg.largest_eigenvalues((hard,))[-1] == pytest.approx(exact, rel=1e-6)
+    assert linalg.largest_eigenvalues((np.ones((5, 2)),)) == pytest.approx([0, 10])
+
+
+def test_eigenvalues_stand_out_down_to_the_last_that_is_twice_the_next():
+    assert linalg.outstanding(np.array([1, 1.5, 2, 3])) == 0
+    assert linalg.outstanding(np.array([1, 1.5, 2, 75])) == 1
+    assert linalg.outstanding(np.array([1, 20, 21, 30])) == 3
 
 
 def test_nothing_but_zeros_has_no_eigenpairs():
     with pytest.raises(DataError, match="only zeros"):
         linalg.eigenpairs(np.zeros((4, 4)))
-    assert linalg.largest_eigenvalue((sparse.csr_array((5, 4), dtype=np.float32),)) == 0
+    assert not linalg.largest_eigenvalues((sparse.csr_array((5, 4), dtype=np.float32),)).any()
 
 
 @pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), None, "three"])
