@@ -67,6 +67,30 @@ def top_k_both(
     return top, top_ps
 
 
+def label_ranks(scores: np.ndarray, labels: np.ndarray, masked: np.ndarray | None = None) -> np.ndarray:
+    """At which place each of the labels stands among the scores of one row, 1 for the best, shape (labels,), int64.
+
+    scores: (L,), weighted already where the weighted ranking is meant. Ties go to the lower label index, as in `top_k`.
+    masked: label indices that are not ranked and so do not count, or None.
+
+    Raises DataError for scores of another shape or not finite, and labels outside of 0…L−1.
+    """
+    scores = np.asarray(scores)
+    if scores.ndim != 1 or not np.isfinite(scores).all():
+        raise DataError(f"scores has shape {scores.shape}; expected one row of finite numbers")
+    labels = np.asarray(labels, dtype=np.int64)
+    if labels.size and not 0 <= labels.min() <= labels.max() < scores.size:
+        raise DataError(f"labels run from {labels.min()} to {labels.max()}; expected 0 to {scores.size - 1}")
+    ranked = np.ones(scores.size, dtype=bool)
+    ranked[[] if masked is None else masked] = False
+    index = np.arange(scores.size)
+    ranks = np.empty(labels.size, dtype=np.int64)
+    for place, label in enumerate(labels):
+        ahead = (scores > scores[label]) | ((scores == scores[label]) & (index < label))
+        ranks[place] = 1 + np.count_nonzero(ahead & ranked)
+    return ranks
+
+
 def warm_up() -> None:
     """Compile the loops, or load them from numba's cache, so that the first answer does not wait for it."""
     for dtype in (np.float32, np.float64):

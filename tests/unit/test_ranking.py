@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xmlcore.dataset import DataError
-from xmlcore.ranking import top_k, top_k_both, top_k_weighted, warm_up
+from xmlcore.ranking import label_ranks, top_k, top_k_both, top_k_weighted, warm_up
 
 
 def brute_force(scores, k, exclude=None):
@@ -116,3 +116,21 @@ def test_read_only_transposed_and_whole_number_scores_rank_alike():
     warm_up()
     np.testing.assert_array_equal(top_k(scores, 4), brute_force(scores, 4))
     np.testing.assert_array_equal(top_k(frozen, 4), brute_force(scores, 4))
+
+
+@given(seed=st.integers(0, 2**32 - 1), labels=st.integers(1, 60), few_values=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_places_of_labels_are_those_of_the_ranking(seed, labels, few_values):
+    scores, theta, exclude = random_case(seed, 1, labels, np.float32, few_values)
+    masked = exclude[[0]].indices
+    (order,) = top_k(scores * theta, labels, exclude)
+    ranked = order[order >= 0]
+    assert label_ranks(scores[0] * theta, ranked, masked).tolist() == list(range(1, len(ranked) + 1))
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels"), [([[0.0, 1.0]], [0]), ([0.0, np.nan], [0]), ([0.0, 1.0], [2]), ([0.0, 1.0], [-1])]
+)
+def test_the_place_of_a_label_that_is_not_there_or_cannot_be_compared_is_refused(scores, labels):
+    with pytest.raises(DataError, match="expected"):
+        label_ranks(np.array(scores), np.array(labels))
