@@ -12,6 +12,7 @@ from xmlcore.ranking import top_k, top_k_both
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
+from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store, StoreError
 from xmlcore.synthetic import Shape, make_dataset, synthetic_blocks
 
@@ -30,6 +31,7 @@ __all__ = [
     "StoreError",
     "VariantResult",
     "catalog_entries",
+    "compress",
     "contributions",
     "coverage_at_k",
     "default_recipe",
@@ -55,10 +57,13 @@ __all__ = [
     "psndcg_at_k",
     "psprecision_at_k",
     "recall_at_k",
+    "save_sparse_weights",
     "search_settings",
     "solve_direct",
+    "sparse_weights",
     "synthetic_blocks",
     "top_k",
     "top_k_both",
     "validation_split",
+    "weight_sizes",
 ]

@@ -1,0 +1,152 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tests.mulan import load_mulan
+from xmlcore.dataset import DataError
+from xmlcore.evaluation import evaluate
+from xmlcore.metrics import make_ruler
+from xmlcore.propensity import inverse_propensity
+from xmlcore.ranking import top_k
+from xmlcore.ridge import RidgeFactorization
+from xmlcore.sparsify import WeightSizes, compress, save_sparse_weights, sparse_weights, weight_sizes
+
+SHARES = [0.3, 0.02, 1.0, 0.1]
+
+
+def problem(seed=0, L=9):
+    rng = np.random.default_rng(seed)
+    X, X_new = (
+        (
+            sparse.random_array((n, 30), density=0.3, format="csr", rng=rng, dtype=np.float64),
+            rng.standard_normal((n, 4)),
+        )
+        for n in (60, 25)
+    )
+    Y, Y_new = (sparse.csr_array(rng.random((n, L)) < 0.3 * rng.random(L), dtype=np.float32) for n in (60, 25))
+    return RidgeFactorization.fit(X, Y), X_new, Y_new, inverse_propensity(Y, 0.8, 1.5)
+
+
+def dense(blocks):
+    return np.hstack([blocks[0].toarray(), blocks[1]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("memory_budget", [1, 5000, 1 << 30])
+@pytest.mark.parametrize("keep_W", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_each_point_equals_a_dense_W_with_its_small_entries_set_to_zero(weighted, memory_budget, keep_W, masked):
+    fac, X, Y, theta = problem()
+    W = fac.weights(0.5)
+    fac = replace(fac, memory_budget=memory_budget)
+    exclude = sparse.csr_array(np.random.default_rng(9).random(Y.shape) < 0.6) if masked else None
+    full = evaluate(fac, fac.project(X), Y, 0.5, theta, theta, (1, 3), exclude=exclude)
+    full = (full.ps if weighted else full.ridge).metrics
+    kept_W = W if keep_W else None
+    sizes = weight_sizes(fac, 0.5, theta if weighted else None, W=kept_W)
+    ruler = make_ruler(Y, theta, 3)
+    points = compress(fac, sizes, SHARES, X, ruler, full, (1, 3), W=kept_W, exclude=exclude)
+    factor = theta if weighted else np.ones(9)
+    magnitudes = np.abs(W) * factor.astype(np.float32)
+    for share, point in zip(SHARES, points, strict=True):
+        kept = np.where(magnitudes >= point.threshold, W, 0)
+        assert point.kept == np.count_nonzero(kept)
+        assert point.kept_share == pytest.approx(share, abs=0.002 + np.mean(W == 0))
+        top = top_k((dense(X).astype(np.float32) @ kept).astype(np.float64) * factor, 3, exclude)
+        hit = np.take_along_axis(Y.toarray(), np.maximum(top, 0), axis=1) * (top >= 0)
+        assert point.metrics["precision"][3] == pytest.approx(hit.mean())
+        assert point.relative["precision"][3] == pytest.approx(hit.mean() / full["precision"][3])
+    assert points[2].metrics == full
+    assert all(value == 1 for name in full for value in points[2].relative[name].values())
+
+
+@given(seed=st.integers(0, 1000), share=st.floats(0.001, 1))
+@settings(max_examples=40, deadline=None)
+def test_the_threshold_keeps_the_share_asked_for_to_one_part_in_four_thousand(seed, share):
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((60, 40)).astype(np.float32) * np.exp(rng.standard_normal(40)).astype(np.float32)
+    counts = np.bincount(np.abs(W).view(np.uint32).ravel() >> 11, minlength=1 << 20)
+    sizes = WeightSizes(1.0, None, W.shape, np.cumsum(counts[::-1])[::-1])
+    tau = sizes.threshold(share)
+    assert sizes.kept(tau) == np.count_nonzero(np.abs(W) >= tau)
+    exact = np.sort(np.abs(W).ravel())[::-1][min(W.size - 1, round(share * W.size))]
+    within = np.count_nonzero((np.abs(W) >= exact * (1 - 2**-11)) & (np.abs(W) <= exact * (1 + 2**-11)))
+    assert abs(sizes.kept(tau) - share * W.size) <= within + 1
+
+
+def test_one_threshold_keeps_different_shares_of_the_two_variants():
+    fac, _, _, theta = problem()
+    plain, weighted = weight_sizes(fac, 0.5), weight_sizes(fac, 0.5, theta)
+    tau = plain.threshold(0.1)
+    assert weighted.kept(tau) > plain.kept(tau)
+
+
+def test_megabytes_are_those_of_scipys_arrays(tmp_path):
+    fac, X, Y, theta = problem()
+    sizes = weight_sizes(fac, 0.5, theta)
+    full = evaluate(fac, fac.project(X), Y, 0.5, theta, theta, (1,)).ps.metrics
+    (point,) = compress(fac, sizes, [0.2], X, make_ruler(Y, theta, 1), full, (1,))
+    W = sparse_weights(fac, sizes, point.threshold)
+    assert W.nnz == point.kept
+    expected = W.data.nbytes + W.indices.astype(np.int32).nbytes + W.indptr.astype(np.int32).nbytes
+    assert point.megabytes == pytest.approx(expected / 1e6)
+    assert point.megabytes_dense == pytest.approx(34 * 9 * 4 / 1e6)
+
+
+@pytest.mark.parametrize("memory_budget", [1, 1 << 30])
+def test_the_exported_weights_are_read_by_scipy_and_rank_as_they_are(tmp_path, memory_budget):
+    fac, *_, theta = problem()
+    fac = replace(fac, memory_budget=memory_budget)
+    sizes = weight_sizes(fac, 0.5, theta)
+    tau = sizes.threshold(0.3)
+    features, labels = [f"word {n}" for n in range(34)], [f"tag {n}" for n in range(9)]
+    settings = {"reg_lambda": 0.5, "A": 0.8, "B": 1.5, "threshold": tau}
+    path = tmp_path / "weights.npz"
+    save_sparse_weights(
+        path, sparse_weights(fac, sizes, tau), feature_names=features, label_names=labels, settings=settings
+    )
+    W = sparse.load_npz(path)
+    full = fac.weights(0.5)
+    expected = np.where(np.abs(full) * theta.astype(np.float32) >= tau, full, 0) * theta
+    np.testing.assert_allclose(W.toarray(), expected, rtol=1e-5)
+    with np.load(path, allow_pickle=False) as file:
+        assert file["feature_names"].tolist() == features
+        assert file["label_names"].tolist() == labels
+        assert json.loads(str(file["settings"])) == settings
+
+
+def test_bibtex_keeps_what_was_measured_with_another_implementation(test_data):
+    ds = load_mulan(test_data / "mulan", "bibtex")
+    fac = RidgeFactorization.fit(ds.X_train, ds.Y_train)
+    theta = inverse_propensity(ds.Y_train, 0.55, 1.5)
+    full = evaluate(fac, fac.project(ds.X_test), ds.Y_test, 93.0, theta, theta, (1, 5)).ps.metrics
+    sizes = weight_sizes(fac, 93.0, theta)
+    points = compress(fac, sizes, [0.1, 0.01], ds.X_test, make_ruler(ds.Y_test, theta, 5), full, (1, 5))
+    kept = [100 * point.relative[name][k] for point in points for name, k in (("precision", 1), ("psprecision", 5))]
+    assert kept == pytest.approx([99.5, 98.8, 94.6, 93.5], abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda fac, X, Y, sizes: sizes.threshold(0.0), "share is 0"),
+        (lambda fac, X, Y, sizes: sizes.threshold(1.1), "share is 1.1"),
+        (lambda fac, X, Y, sizes: weight_sizes(fac, 0.0), "reg_lambda is 0"),
+        (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, np.ones(3)), "inverse_propensity has shape"),
+        (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, W=np.ones((3, 3))), "W has shape"),
+        (lambda fac, X, Y, sizes: compress(fac, sizes, [0.5], X, make_ruler(Y[:4], None, 5), {}), "X has 25 rows"),
+        (
+            lambda fac, X, Y, sizes: save_sparse_weights("unused", sparse_weights(fac, sizes, 0.1), label_names=["a"]),
+            "label_names has 1",
+        ),
+    ],
+)
+def test_bad_arguments_are_named_with_their_value(call, message):
+    fac, X, Y, _ = problem()
+    with pytest.raises(DataError, match=message):
+        call(fac, X, Y, weight_sizes(fac, 1.0))
