@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from xmlcore.dataset import DataError, Dataset
-from xmlcore.readers import arff, libsvm, npz, xc_text, xmc_base
+from xmlcore.readers import arff, csv_text, json_lines, libsvm, npz, xc_text, xmc_base
 from xmlcore.readers.assemble import assemble
 from xmlcore.readers.files import is_text, opened
 from xmlcore.readers.limits import LIMITS, Limits
@@ -22,6 +22,8 @@ FORMATS: dict[str, Format] = {
         npz,
         xmc_base,
         arff,
+        csv_text,
+        json_lines,
         libsvm,
     )
 }
