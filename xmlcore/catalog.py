@@ -1,19 +1,24 @@
-"""Names → data sets: the embedded ones."""
+"""Names → data sets: those that come with the project, those that can be downloaded, and made-up ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-from scipy import sparse
-
 from xmlcore.dataset import DataError, Dataset
+from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch
+from xmlcore.embedded import DATA, read_embedded
 from xmlcore.features import fit_features
+from xmlcore.readers import LIMITS, read
+from xmlcore.recipe import FeatureRecipe, default_recipe
+from xmlcore.synthetic import SHAPES, make_dataset
 
-DATA = Path(__file__).resolve().parents[1] / "data"
-TFIDF = "tfidf+unit"
+SYNTHETIC = "synthetic-"
+# Shapes that are made within a minute and fit a laptop's memory.
+MADE_SHAPES = ("bibtex", "delicious", "eurlex-4k", "wiki10-31k")
+# The catalog's addresses are trusted further than an upload: AmazonCat-13K with its texts is larger than one may be.
+DOWNLOAD_LIMITS = replace(LIMITS, max_upload_bytes=20_000_000_000, max_expanded_bytes=60_000_000_000)
 
 
 @dataclass(frozen=True)
@@ -23,8 +28,12 @@ class CatalogEntry:
     Attributes:
         name: for `load_dataset`, scripts and links.
         title: for people.
-        description: one or two sentences on what it is, and what it is not.
-        kind: "embedded" (comes with the project), "download" or "synthetic".
+        description: what it is, and what it is not.
+        kind: "embedded" (comes with the project), "download" or "synthetic" (made on the spot).
+        n_bytes: of the file or the download; None where it is unknown or there is none.
+        address: where a download comes from.
+        tried: whether its address has ever been tried by the makers of this catalog; True for what needs no address.
+        has_checksum: whether a download is compared with a known SHA-256.
         recipe: the features that suit it, as text for `load_dataset`.
     """
 
@@ -32,25 +41,83 @@ class CatalogEntry:
     title: str
     description: str
     kind: Literal["embedded", "download", "synthetic"]
-    recipe: str
+    n_bytes: int | None = None
+    address: str | None = None
+    tried: bool = True
+    has_checksum: bool = False
+    recipe: str = "raw"
+
+
+def _embedded(name: str, title: str, description: str) -> CatalogEntry:
+    size = (DATA / f"{name}.npz").stat().st_size
+    return CatalogEntry(name, title, description, "embedded", size, recipe="tfidf+unit")
+
+
+def _download(name: str, title: str, description: str, n_bytes: int | None = None) -> CatalogEntry:
+    files = DOWNLOADS[name]
+    address = files[0].address if len(files) == 1 else files[0].address.rpartition("/")[0]
+    known = all(file.sha256 is not None for file in files)
+    return CatalogEntry(name, title, description, "download", n_bytes, address, tried=False, has_checksum=known)
+
+
+def _synthetic(shape: str) -> CatalogEntry:
+    size = SHAPES[shape]
+    return CatalogEntry(
+        f"{SYNTHETIC}{shape}",
+        f"Synthetic, shaped like {shape}",
+        f"Made up, with a known answer and labels that are missing just as propensities model it: {size.n_train:,} "
+        f"training instances, {size.n_features:,} features, {size.n_labels:,} labels. Not the data set of that name.",
+        "synthetic",
+    )
 
 
 _ENTRIES = (
-    CatalogEntry(
+    _embedded(
         "debtags",
         "Debtags",
-        "Descriptions of Debian packages with the tags that volunteers gave them: 29,770 packages, 598 tags, many missing.",
-        "embedded",
-        TFIDF,
+        "Descriptions of Debian packages with the tags that volunteers gave them: 29,770 packages, 598 tags, many of "
+        "them missing.",
     ),
-    CatalogEntry(
+    _embedded(
         "debian-depends",
         "Debian-depends",
         "Descriptions of Debian packages with the packages that they depend on: 63,666 packages, 35,515 labels, half "
         "of them on one package only.",
-        "embedded",
-        TFIDF,
     ),
+    _download(
+        "bibtex",
+        "Bibtex",
+        "Bookmarks of scientific papers with the tags that people gave them, as the Mulan project publishes it: 7,395 "
+        "instances, 1,836 binary features, 159 labels. The paper's Bibtex is another split of the same.",
+        3_514_478,
+    ),
+    _download(
+        "delicious",
+        "Delicious (983 labels)",
+        "Web pages with the tags that people gave them, as the Mulan project publishes it: 16,105 instances, 500 "
+        "binary features, 983 labels. This is not the paper's Delicious-200K, which has 205,443 labels: get that from "
+        "the Extreme Classification Repository's page, by hand, and upload it.",
+        3_848_458,
+    ),
+    _download(
+        "eurlex-4k",
+        "Eurlex-4K",
+        "European laws with their subjects, as the PECOS project publishes it: 15,449 training instances, 3,956 "
+        "labels.",
+    ),
+    _download(
+        "wiki10-31k",
+        "Wiki10-31K",
+        "Wikipedia articles with the tags that people gave them, as the PECOS project publishes it: 14,146 training "
+        "instances, 30,938 labels.",
+    ),
+    _download(
+        "amazoncat-13k",
+        "AmazonCat-13K",
+        "Products with their categories, as the PECOS project publishes it: 1,186,239 training instances, 13,330 "
+        "labels. Gigabytes, and it needs a projection or SVD to be factorised.",
+    ),
+    *map(_synthetic, MADE_SHAPES),
 )
 
 
@@ -59,54 +126,44 @@ def catalog_entries() -> tuple[CatalogEntry, ...]:
     return _ENTRIES
 
 
-def load_dataset(name: str, features: str | None = "default") -> Dataset:
-    """The data set of that name, its X made by a recipe.
+def load_dataset(
+    name_or_path: str | Path,
+    features: FeatureRecipe | str | None = "default",
+    progress: DownloadProgress | None = None,
+) -> Dataset:
+    """The data set of that name, or in that file, folder or archive, its X made by a recipe.
 
     Args:
-        name: of a catalog entry.
-        features: a recipe; "default" for the one that suits the data set; None for the features as they are (counts).
+        name_or_path: a name in the catalog; else a path.
+        features: a recipe or its text; "default" for the one that suits the data set; None for the features as given
+            (counts stay counts).
+        progress: is told what a download brings.
 
-    Raises DataError, listing the names, for one that is not there.
+    Raises DataError: for a name that is not there, with those that are; for files that cannot be read, with the line;
+    for a download that fails, with the reason; for a recipe that does not suit the data.
     """
-    entries = {entry.name: entry for entry in catalog_entries()}
-    if name not in entries:
-        raise DataError(f"there is no data set called {name!r}; there are: {', '.join(entries)}")
-    raw = _read_embedded(name)
+    if features is not None and features != "default":
+        features = FeatureRecipe.parse(features) if isinstance(features, str) else features
+    raw = _load_raw(name_or_path, progress)
     if features is None:
         return raw
-    return fit_features(raw, entries[name].recipe if features == "default" else features)[0]
+    return fit_features(raw, default_recipe(raw) if features == "default" else features)[0]
 
 
-def _read_embedded(name: str) -> Dataset:
-    with np.load(DATA / f"{name}.npz", allow_pickle=False) as file:
-        arrays = {key: file[key] for key in file.files}
-    words, labels, instances, origin = (_names(arrays[key]) for key in ("words", "labels", "instances", "origin"))
-    X = _rows(arrays["term_counts"], arrays["term_columns"], arrays["term_lengths"], len(words))
-    ones = np.ones(len(arrays["label_columns"]))
-    Y = _rows(ones, arrays["label_columns"], arrays["label_lengths"], len(labels))
-    test = np.flatnonzero(arrays["is_test"])
-    train = np.flatnonzero(~arrays["is_test"])
-    return Dataset(
-        name=name,
-        X_train=X[train],
-        Y_train=Y[train],
-        X_test=X[test],
-        Y_test=Y[test],
-        feature_names=words,
-        label_names=labels,
-        train_names=instances[train],
-        test_names=instances[test],
-        train_groups=arrays["source_of"][train].astype(np.int64),
-        feature_kind="counts",
-        source=str(origin[0]),
-    )
-
-
-def _names(lines: np.ndarray) -> np.ndarray:
-    return np.array(lines.tobytes().decode().split("\n"))
-
-
-def _rows(values: np.ndarray, columns: np.ndarray, lengths: np.ndarray, width: int) -> sparse.csr_array:
-    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
-    parts = (values.astype(np.float32), columns.astype(np.int32), indptr)
-    return sparse.csr_array(parts, shape=(len(lengths), width))
+def _load_raw(name_or_path: str | Path, progress: DownloadProgress | None) -> Dataset:
+    entry = next((entry for entry in _ENTRIES if entry.name == str(name_or_path)), None)
+    if entry is None:
+        if Path(name_or_path).exists():
+            return read(name_or_path)
+        names = ", ".join(entry.name for entry in _ENTRIES)
+        raise DataError(
+            f"there is no data set, file or folder called {str(name_or_path)!r}; the data sets are: {names}"
+        )
+    if entry.kind == "embedded":
+        return read_embedded(entry.name)
+    if entry.kind == "synthetic":
+        made = make_dataset(entry.name.removeprefix(SYNTHETIC))
+        return replace(made, name=entry.name, source=entry.description)
+    paths = fetch(entry.name, DOWNLOADS[entry.name], progress)
+    ds = read(paths[0] if len(paths) == 1 else paths, limits=DOWNLOAD_LIMITS, name=entry.name)
+    return replace(ds, source=f"{entry.description} From {entry.address}.")

@@ -3,11 +3,14 @@
 import gzip
 import hashlib
 import lzma
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from data.build_debian import debian_depends, debtags, encode, in_test, read_packages, stanzas, write
+from data.build_embeddings import N_COMPONENTS, sentence
+from data.build_embeddings import encode as encode_embeddings
 from xmlcore.embedded import read_arrays, split_lines
 
 LONG = "An editor for texts of every kind, with many windows and colours, that starts at once."
@@ -158,3 +161,14 @@ def test_the_committed_split_leaves_no_source_on_both_sides():
         sources = split_lines(arrays["sources"])
         assert [in_test(sources[at]) for at in arrays["source_of"][:500]] == arrays["is_test"][:500].tolist()
         assert not set(arrays["source_of"][arrays["is_test"]]) & set(arrays["source_of"][~arrays["is_test"]])
+
+
+def test_embeddings_are_kept_for_the_packages_of_the_data_set_in_their_order(lists):
+    packages, _ = debtags(read_packages(lists)[0])
+    assert sentence(packages[0]) == f"zed editor. small editor. {LONG} It écrit C++ and GTK+."
+    many = [replace(packages[0], name=f"zed-{number}", source=f"zed-{number}") for number in range(200)]
+    embeddings = np.random.default_rng(0).normal(size=(200, 384)).astype(np.float32)
+    arrays = encode_embeddings(many, embeddings)
+    assert arrays["codes"].shape == (200, N_COMPONENTS)
+    names = "\n".join(package.name for package in many)
+    assert arrays["instance_digest"].tobytes() == hashlib.sha256(names.encode()).digest()
