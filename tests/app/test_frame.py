@@ -1,0 +1,80 @@
+"""The frame under streamlit.testing: the sidebar on every page, and values that travel."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.frame import PAGES
+
+SECONDS = 180
+
+
+def start(**params: str) -> AppTest:
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
+    for key, value in params.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def sidebar_labels(app: AppTest) -> set[str]:
+    return {each.label for kind in (app.sidebar.slider, app.sidebar.select_slider) for each in kind}
+
+
+def test_the_sidebar_survives_two_changes_and_a_change_of_page():
+    app = start()
+    app.sidebar.slider(key="A").set_value(0.8).run()
+    app.sidebar.slider(key="A").set_value(1.0).run()
+    app.switch_page("pages/instances.py").run()
+    assert not app.exception
+    assert sidebar_labels(app) >= {"λ", "A", "B", "K"}
+    assert app.sidebar.slider(key="A").value == 1.0
+
+
+@pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
+def test_every_page_runs_without_an_exception(entry):
+    app = start().switch_page(entry.path).run()
+    assert not app.exception
+    assert sidebar_labels(app) >= {"λ", "A", "B", "K"}
+
+
+def test_the_lambda_slider_and_the_field_mirror_each_other():
+    app = start(reg_lambda="7.3")
+    assert app.sidebar.select_slider(key="reg_lambda_slider").value == 7.3
+    app.sidebar.select_slider(key="reg_lambda_slider").set_value(10.0).run()
+    assert app.sidebar.number_input(key="reg_lambda").value == 10.0
+    app.sidebar.button(key="reg_lambda_double").click().run()
+    assert app.sidebar.number_input(key="reg_lambda").value == 20.0
+
+
+def test_a_preset_sets_both_parameters_and_reset_takes_them_back():
+    app = start()
+    app.sidebar.selectbox(key="preset").set_value("Amazon-670K").run()
+    assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.6, 2.6)
+    next(button for button in app.sidebar.button if button.label == "Reset").click().run()
+    assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.55, 1.5)
+
+
+def test_without_a_preference_for_rare_labels_both_variants_are_one():
+    app = start(A="0")
+    values = [each.value for each in app.metric]
+    assert values[:6] == values[6:12]
+
+
+def test_moving_a_and_b_leaves_the_plain_variant_where_it_was():
+    app = start()
+    before = [each.value for each in app.metric][:6]
+    app.sidebar.slider(key="A").set_value(1.5).run()
+    assert [each.value for each in app.metric][:6] == before
+    app.sidebar.toggle(key="tie_metric").set_value(True).run()
+    tied = [each.value for each in app.metric][:6]
+    assert tied[:3] == before[:3]
+    assert tied[3:] != before[3:]
+
+
+def test_a_held_setting_stays_as_a_ghost_until_released():
+    app = start()
+    app.sidebar.button(key="hold_button").click().run()
+    app.sidebar.number_input(key="reg_lambda").set_value(30.0).run()
+    assert app.metric[0].delta not in ("", None, "0")
+    assert "hold" in app.query_params
+    app.sidebar.button(key="hold_button").click().run()
+    assert "hold" not in app.query_params

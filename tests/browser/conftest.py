@@ -1,0 +1,157 @@
+"""A running server and a real headless Chromium for the journeys of a visitor."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+SECONDS = 180
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """Debian's Chromium, driven by playwright; skips where there is none, unless a browser is required."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        reason = "no Chromium on this machine: apt-get install chromium"
+        if os.environ.get("XMLCORE_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Server:
+    """The app, started as the README says, on a free port, with its log in a file."""
+
+    def __init__(self, log: Path, cache: Path) -> None:
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = sock.getsockname()[1]
+        self.url, self.log = f"http://127.0.0.1:{port}", log
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+        with log.open("w") as stream:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "XMLCORE_CACHE": str(cache)},
+            )
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2):
+                    return
+            except OSError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise RuntimeError(f"the app did not start:\n{log.read_text()}") from None
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Ends the server, at once if it must be."""
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def complaints(self) -> list[str]:
+        """Warnings and tracebacks in the server's log."""
+        return [line for line in self.log.read_text().splitlines() if re.search(r"Traceback|Error|[Ww]arning", line)]
+
+
+@pytest.fixture(scope="session")
+def server(chromium, tmp_path_factory) -> Iterator[Server]:
+    """One server for all journeys."""
+    folder = tmp_path_factory.mktemp("server")
+    running = Server(folder / "log.txt", folder / "cache")
+    yield running
+    running.stop()
+    assert running.complaints() == []
+
+
+@pytest.fixture
+def fresh_server(chromium, tmp_path) -> Iterator[Server]:
+    """A server that nobody has visited, with an empty cache."""
+    running = Server(tmp_path / "log.txt", tmp_path / "cache")
+    yield running
+    running.stop()
+    assert running.complaints() == []
+
+
+def wait_until_idle(page) -> None:
+    """Until the script has ended, nothing is a placeholder, and it has stayed so for half a second."""
+    page.wait_for_function(
+        """() => {
+            const idle = document.querySelector("[data-test-script-state='notRunning']")
+                && !document.querySelector("[data-testid='stSkeleton']");
+            window.__idle = idle ? (window.__idle || performance.now()) : 0;
+            return idle && performance.now() - window.__idle > 500;
+        }""",
+        timeout=SECONDS * 1000,
+        polling=50,
+    )
+
+
+@pytest.fixture
+def visit(chromium):
+    """visit(url, width=, height=, dark=) opens a page in a session of its own and waits until it is idle."""
+    contexts = []
+
+    def open_page(url: str, width: int = 1280, height: int = 720, dark: bool = False):
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(SECONDS * 1000)
+        page.goto(url)
+        page.locator("[data-testid='stMain']").wait_for()
+        wait_until_idle(page)
+        assert page.locator("[data-testid='stException']").count() == 0
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def slider(page, label: str):
+    """The handle of the slider with exactly this label."""
+    return page.get_by_role("group", name=label, exact=True).get_by_role("slider").first
+
+
+def set_slider(page, label: str, value: float) -> None:
+    """Moves a slider with the keyboard to a value and waits for the answer."""
+    handle = slider(page, label)
+    for _ in range(500):
+        now = float(handle.get_attribute("aria-valuenow"))
+        if abs(now - value) < 1e-9:
+            wait_until_idle(page)
+            if abs(float(handle.get_attribute("aria-valuenow")) - value) < 1e-9:
+                return
+        else:
+            handle.press("ArrowRight" if now < value else "ArrowLeft")
+    raise AssertionError(f"the slider {label} did not reach {value}")
+
+
+def card_numbers(page) -> list[float]:
+    """The twelve numbers of the cards: six of XML-ridge, then six with PS."""
+    texts = page.locator(".st-key-cards [data-testid='stMetricValue']").all_inner_texts()
+    return [float(text) for text in texts]
