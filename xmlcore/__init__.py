@@ -7,6 +7,7 @@ from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_sco
 from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance, missing_labels
 from xmlcore.features import FittedFeatures, fit_features
 from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
+from xmlcore.predictions import Predictions, agreement, predictions_from_scores, read_predictions, write_predictions
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 from xmlcore.ranking import top_k, top_k_both
 from xmlcore.recipe import FeatureRecipe, default_recipe
@@ -25,11 +26,13 @@ __all__ = [
     "Explanation",
     "FeatureRecipe",
     "FittedFeatures",
+    "Predictions",
     "RidgeFactorization",
     "Shape",
     "Store",
     "StoreError",
     "VariantResult",
+    "agreement",
     "catalog_entries",
     "compress",
     "contributions",
@@ -54,8 +57,10 @@ __all__ = [
     "missing_labels",
     "ndcg_at_k",
     "precision_at_k",
+    "predictions_from_scores",
     "psndcg_at_k",
     "psprecision_at_k",
+    "read_predictions",
     "recall_at_k",
     "save_sparse_weights",
     "search_settings",
@@ -66,4 +71,5 @@ __all__ = [
     "top_k_both",
     "validation_split",
     "weight_sizes",
+    "write_predictions",
 ]

@@ -50,6 +50,7 @@ def read_sparse_lines(
     n_features: int | None = None,
     n_labels: int | None = None,
     max_columns: int,
+    called: str = "feature",
 ) -> SparseLines:
     """Reads every line of a file after `skip_lines`.
 
@@ -60,6 +61,7 @@ def read_sparse_lines(
         skip_lines: lines at the top that are a header.
         n_features, n_labels: the widths if they are known; an index that does not fit is an error.
         max_columns: the bound on both where they are not known.
+        called: what stands before a colon, for messages.
 
     Raises DataError, naming file and line, for anything else than such lines.
     """
@@ -80,7 +82,7 @@ def read_sparse_lines(
             report = np.zeros(kernel.REPORT_SIZE, np.int64)
             kernel.parse_lines(text, form, base, *bounds, features, values, counts, labels, label_counts, report)
             if report[kernel.CODE] != kernel.OK:
-                raise _error(file, line, piece, report, base, n_features, n_labels, max_columns)
+                raise _error(file, line, piece, report, base, n_features, n_labels, max_columns, called)
             line += int(report[kernel.LINE])
             rows, filled, n_filled = (int(report[k]) for k in (kernel.ROWS, kernel.N_FEATURES, kernel.N_LABELS))
             feature_pieces.append(features[:filled].copy())
@@ -174,6 +176,7 @@ def _error(
     n_features: int | None,
     n_labels: int | None,
     max_columns: int,
+    called: str,
 ) -> DataError:
     at, detail = int(report[kernel.POSITION]), int(report[kernel.DETAIL])
     end = piece.find(b"\n", at)
@@ -184,17 +187,18 @@ def _error(
     code = int(report[kernel.CODE])
     if code == kernel.VALUE and number in (b"nan", b"inf", b"infinity"):
         code = kernel.NOT_FINITE
-    known_features = f"{n_features} features, numbered {base} to {n_features - 1 + base}" if n_features else ""
+    known_features = f"{n_features} {called}s, numbered {base} to {n_features - 1 + base}" if n_features else ""
     messages = {
         kernel.LABEL: f"found {seen} where labels were expected: whole numbers with commas between, such as 3,17",
-        kernel.INDEX: f"found {seen} where a feature was expected, such as 12:0.5",
-        kernel.COLON: f"the feature {seen} has no value; expected index:value, such as 12:0.5 (is the line cut short?)",
+        kernel.INDEX: f"found {seen} where a {called} was expected, such as 12:0.5",
+        kernel.COLON: f"the {called} {seen} has no value; expected index:value, such as 12:0.5 "
+        "(is the line cut short?)",
         kernel.VALUE: f"the value in {seen} is no number; expected such as 12:0.5 (is the line cut short?)",
         kernel.NOT_FINITE: f"the value in {seen} is not finite in single precision; expected a finite number",
-        kernel.FEATURE_RANGE: f"feature {detail} is out of range; expected "
+        kernel.FEATURE_RANGE: f"{called} {detail} is out of range; expected "
         + (known_features or f"numbers from {base} to {max_columns - 1 + base}"),
         kernel.LABEL_RANGE: f"label {detail} is out of range; expected "
         + (f"{n_labels} labels, numbered 0 to {n_labels - 1}" if n_labels else f"numbers below {max_columns}"),
-        kernel.DUPLICATE: f"feature {detail} occurs twice; expected each feature at most once in a line",
+        kernel.DUPLICATE: f"{called} {detail} occurs twice; expected each {called} at most once in a line",
     }
     return located(file, first_line + int(report[kernel.LINE]), messages[code])

@@ -1,0 +1,197 @@
+import gzip
+
+import napkinxc.metrics as napkin
+import numpy as np
+import omikuji
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tests.mulan import load_mulan
+from xmlcore.dataset import DataError
+from xmlcore.metrics import precision_at_k, psprecision_at_k
+from xmlcore.predictions import (
+    PREDICTION_FORMATS,
+    Predictions,
+    agreement,
+    predictions_from_scores,
+    read_predictions,
+    write_predictions,
+)
+from xmlcore.propensity import inverse_propensity
+from xmlcore.readers import write_xc_text
+
+
+@pytest.fixture(scope="module")
+def parabel(test_data, tmp_path_factory):
+    """Bibtex, and what omikuji's Parabel predicts for its test instances: lists of (label, score), best first."""
+    ds = load_mulan(test_data / "mulan", "bibtex")
+    folder = write_xc_text(ds, tmp_path_factory.mktemp("bibtex"))
+    parameters = omikuji.Model.default_hyper_param()
+    parameters.n_trees = 1
+    model = omikuji.Model.train_on_data(str(folder / "train.txt"), parameters, n_threads=1)
+    X = ds.X_test
+    rows = (slice(X.indptr[i], X.indptr[i + 1]) for i in range(X.shape[0]))
+    pairs = [list(zip(X.indices[row].tolist(), X.data[row].tolist(), strict=True)) for row in rows]
+    return ds, [model.predict(row, top_k=10) for row in pairs]
+
+
+def written_by_hand(path, kind, lists, n_labels):
+    """The lists as each format has them, without the module under test."""
+    triples = [(row, label, score) for row, pairs in enumerate(lists) for label, score in pairs]
+    if kind == "npz":
+        row, label, score = zip(*triples, strict=True)
+        shape = (len(lists), n_labels)
+        sparse.save_npz(path, sparse.csr_matrix((np.array(score, dtype=np.float32), (row, label)), shape=shape))
+    elif kind == "text":
+        path.write_text("".join(" ".join(f"{a}:{s:.9g}" for a, s in pairs) + "\n" for pairs in lists))
+    else:
+        path.write_text("instance,label,score\n" + "".join(f"{i},{a},{s:.9g}\n" for i, a, s in triples))
+
+
+@pytest.mark.parametrize("kind", PREDICTION_FORMATS)
+def test_parabels_predictions_in_a_file_give_its_metrics_as_napkinxc_computes_them(parabel, kind, tmp_path):
+    ds, lists = parabel
+    path = tmp_path / ("scores.npz" if kind == "npz" else "scores.txt")
+    written_by_hand(path, kind, lists, ds.n_labels)
+    top = read_predictions(path, ds.n_test, ds.n_labels).top
+    theta = inverse_propensity(ds.Y_train, 0.55, 1.5)
+    Y = sparse.csr_matrix(ds.Y_test)
+    assert precision_at_k(top, ds.Y_test, 1) == pytest.approx(napkin.precision_at_k(Y, lists, 1)[-1], abs=1e-6)
+    expected = napkin.psprecision_at_k(Y, lists, theta, 5)[-1]
+    assert psprecision_at_k(top, ds.Y_test, theta, 5) == pytest.approx(expected, abs=1e-6)
+    assert 0.55 < precision_at_k(top, ds.Y_test, 1) < 0.7
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), k=st.integers(1, 9), kind=st.sampled_from(PREDICTION_FORMATS), weigh=st.booleans()
+)
+@settings(max_examples=40, deadline=None)
+def test_our_ranking_comes_back_from_every_format(seed, k, kind, weigh, tmp_path_factory):
+    rng = np.random.default_rng(seed)
+    scores = rng.standard_normal((6, 7)).astype(np.float32)
+    exclude = sparse.csr_array(rng.random((6, 7)) < 0.4)
+    theta = 1 + rng.random(7) if weigh else None
+    written = predictions_from_scores("ours", scores, k, inverse_propensity=theta, exclude=exclude)
+    path = tmp_path_factory.mktemp("round") / ("scores.npz" if kind == "npz" else "scores.csv")
+    write_predictions(path, written, kind)
+    if not (written.top >= 0).any():
+        return
+    read = read_predictions(path, 6, 7, k=k)
+    np.testing.assert_array_equal(read.top, written.top)
+    np.testing.assert_allclose(read.scores, written.scores, rtol=1e-6)
+    assert (read.n_labels, read.fewest, read.top.shape[1]) == (7, written.fewest, min(k, 7))
+
+
+def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):
+    path = tmp_path / "scores.tsv"
+    path.write_text(
+        "label\tscore\tinstance\nuse::editing\t0.5\tvim\nworks-with::text\t0.75\tvim\nuse::editing\t1\tedr\n"
+    )
+    names, labels = ["edr", "vim"], ["use::editing", "works-with::text"]
+    read = read_predictions(path, 2, 2, instance_names=names, label_names=labels)
+    assert read.top.tolist() == [[0, -1], [1, 0]]
+    write_predictions(tmp_path / "again.csv", read, "csv", instance_names=names, label_names=labels)
+    assert (tmp_path / "again.csv").read_text().splitlines()[1] == "edr,use::editing,1"
+    again = read_predictions(tmp_path / "again.csv", 2, 2, instance_names=names, label_names=labels)
+    np.testing.assert_array_equal(again.top, read.top)
+
+
+def test_numbers_are_indices_where_names_do_not_cover_them(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("0,1,0.5\n1,0,0.25\n")
+    assert read_predictions(path, 2, 2, label_names=["a", "b"]).top.tolist() == [[1, -1], [0, -1]]
+
+
+def test_ties_go_to_the_lower_label_and_rows_without_predictions_stay_empty(tmp_path):
+    path = tmp_path / "scores.txt.gz"
+    path.write_bytes(gzip.compress(b"3 4\n\n3:1 0:1 2:1.5\n\n\n"))
+    read = read_predictions(path, 3, 4, k=2)
+    assert read.top.tolist() == [[-1, -1], [2, 0], [-1, -1]]
+    assert read.fewest == 0
+    assert read.name == "scores.txt"
+
+
+def test_dense_scores_are_ranked_too(tmp_path):
+    np.save(tmp_path / "scores.npy", np.array([[0.1, 0.3, 0.2]]))
+    assert read_predictions(tmp_path / "scores.npy", 1, 3).top.tolist() == [[1, 2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "0:0.5\n1:x\n", "a.txt, line 2: the value in '1:x' is no number"),
+        ("a.txt", "0:0.5\n1 0:1\n", "a.txt, line 2: the label '1' has no value"),
+        ("a.txt", "0:0.5\n3:1\n", "a.txt, line 2: label 3 is out of range; expected 3 labels, numbered 0 to 2"),
+        ("a.txt", "0:0.5 0:0.4\n\n", "a.txt, line 1: label 0 occurs twice"),
+        ("a.txt", "0:nan\n\n", "a.txt, line 1: the value in '0:nan' is not finite"),
+        ("a.txt", "0:1\n", r"a.txt: has scores of shape \(1, 3\); expected \(2, 3\)"),
+        ("a.txt", "5 3\n0:1\n", "a.txt, line 1: promises 5 rows and 3 labels; expected 2 and 3"),
+        ("a.txt", "\n \n", "a.txt: holds no prediction"),
+        ("b.csv", "0,0,1\n0,1\n", "b.csv, line 2: has 2 cells"),
+        ("b.csv", "0,0,1\n0,1,high\n", "b.csv, line 2: the score 'high'"),
+        ("b.csv", "0,0,1\n0,1,inf\n", "b.csv, line 2: the score 'inf'"),
+        ("b.csv", "0,0,1\n\n2,1,1\n", "b.csv, line 3: instance '2' is unknown; expected a number from 0 to 1"),
+        ("b.csv", "0,0,1\n0,-1,1\n", "b.csv, line 2: label '-1' is unknown"),
+        ("b.csv", "0,0,1\n1,0,1\n0,0,2\n", "b.csv, line 3: names a label twice"),
+        ("b.csv", "doc,tag,score\n0,0,2\n", "b.csv, line 1: names the columns doc, tag, score"),
+        ("b.csv", '0,"0,1\n', "b.csv, line 1: is no CSV"),
+        ("c.bin", "\0\0", "c.bin: is neither text nor .npz"),
+        ("c.npz", "PK", "c.npz: cannot be read as arrays"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        read_predictions(tmp_path / name, 2, 3)
+
+
+@given(content=st.one_of(st.binary(max_size=60), st.text('0123456789:., \n\t"-e', max_size=60).map(str.encode)))
+@settings(max_examples=150, deadline=None)
+def test_whatever_a_file_holds_only_data_errors_come_out(content, tmp_path_factory):
+    path = tmp_path_factory.mktemp("fuzz") / "scores"
+    path.write_bytes(content)
+    try:
+        read = read_predictions(path, 3, 4)
+    except DataError:
+        return
+    assert read.top.shape == (3, 4)
+    assert read.top.max() < 4
+
+
+def test_scores_of_another_shape_and_unknown_formats_are_refused(tmp_path):
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.ones((2, 3))))
+    with pytest.raises(DataError, match=r"a.npz: has scores of shape \(2, 3\); expected \(2, 4\)"):
+        read_predictions(tmp_path / "a.npz", 2, 4)
+    with pytest.raises(DataError, match="k is 0"):
+        read_predictions(tmp_path / "a.npz", 2, 3, k=0)
+    ours = Predictions("ours", np.array([[0]]), np.array([[1.0]]), 2, 1)
+    with pytest.raises(DataError, match="format is 'xml'"):
+        write_predictions(tmp_path / "b", ours, "xml")
+    with pytest.raises(DataError, match="label_names has 1"):
+        write_predictions(tmp_path / "b", ours, "csv", label_names=["a"])
+
+
+def test_agreement_is_the_share_of_common_labels_in_any_order():
+    top = np.array([[0, 1, 2], [0, 1, 2], [3, -1, -1], [-1, -1, -1], [4, -1, -1]])
+    other = np.array([[2, 0, 1], [5, 6, 0], [3, -1, -1], [-1, -1, -1], [-1, -1, -1]])
+    found = agreement(top, other, 3)
+    np.testing.assert_allclose(found.by_row, [1, 1 / 3, 1, 1, 0])
+    assert found.mean == pytest.approx((1 + 1 / 3 + 1 + 1 + 0) / 5)
+    assert agreement(top, other, 1).by_row.tolist() == [0, 0, 1, 1, 0]
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 6))
+@settings(max_examples=30, deadline=None)
+def test_agreement_equals_a_loop_over_sets_and_is_symmetric(seed, k):
+    rng = np.random.default_rng(seed)
+    a, b = (np.argsort(rng.random((5, 8)), axis=1)[:, :6] for _ in range(2))
+    expected = [len(set(x[:k]) & set(y[:k])) / k for x, y in zip(a, b, strict=True)]
+    np.testing.assert_allclose(agreement(a, b, k).by_row, expected)
+    assert agreement(a, b, k).mean == agreement(b, a, k).mean
+
+
+def test_rankings_of_other_rows_cannot_agree():
+    with pytest.raises(DataError, match="expected the same rows"):
+        agreement(np.zeros((2, 1), int), np.zeros((3, 1), int), 1)

@@ -1,0 +1,308 @@
+"""Other systems' predictions in, ours out, and how far two systems agree.
+
+    .npz    sparse scores, rows×L, as PECOS, XR-Transformer and pyxclib save them (or a dense .npy)
+    text    a line for each instance: label:score label:score …, labels from 0; a first line "rows labels" may be there
+    table   CSV or TSV: instance, label, score, one prediction a line; numbers from 0, or names
+
+In all of them what is not there, and a score of 0, is no prediction. Ties go to the lower label index.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore.dataset import DataError
+from xmlcore.ranking import top_k, top_k_weighted
+from xmlcore.readers import LIMITS, Limits
+from xmlcore.readers.archives import is_array_archive
+from xmlcore.readers.arrays import check_expansion, load_matrix
+from xmlcore.readers.files import DataFile, is_text, located, opened, text_lines
+from xmlcore.readers.sparse_kernel import NO_LABELS
+from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
+
+_COLUMNS = ("instance", "label", "score")
+PREDICTION_FORMATS = ("npz", "text", "csv")
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """One system's ranking of the same rows.
+
+    Attributes:
+        name: the system's or the file's name.
+        top: (rows, K) label indices, best first, -1 where a row has fewer, int32.
+        scores: theirs, (rows, K), float64, NaN where there is no label.
+        n_labels: L.
+        fewest: the least number of labels that a row has; below K, metrics at K count the rest as wrong.
+    """
+
+    name: str
+    top: np.ndarray
+    scores: np.ndarray
+    n_labels: int
+    fewest: int
+
+
+def read_predictions(
+    path: str | Path,
+    n_rows: int,
+    n_labels: int,
+    *,
+    k: int = 100,
+    instance_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    limits: Limits = LIMITS,
+) -> Predictions:
+    """The k best labels of each of n_rows instances from a file of predictions over n_labels labels (formats above).
+
+    A single file inside a .zip or .gz is taken as the file. instance_names, label_names: for tables that name them; a
+    column whose cells are all known names is read as names, else as numbers from 0.
+
+    Raises DataError, naming file and line, for what cannot be read, another number of rows or labels, a label out of
+    range or twice in a row, and a score that is not finite.
+    """
+    with opened(path, limits) as files:
+        if len(files) != 1:
+            raise DataError(f"{Path(path).name} holds {len(files)} files; expected one file of predictions")
+        file = files[0]
+        if file.has_suffix(".npz", ".npy") or is_array_archive(file.path):
+            check_expansion([file], limits)
+            scores = load_matrix(file, limits)
+        elif not is_text(file):
+            raise located(file, None, "is neither text nor .npz; expected predictions")
+        elif _is_pairs(file):
+            scores = _read_pairs(file, n_rows, n_labels)
+        else:
+            scores = _read_table(file, n_rows, n_labels, instance_names, label_names)
+        if scores.shape != (n_rows, n_labels):
+            raise located(file, None, f"has scores of shape {scores.shape}; expected {(n_rows, n_labels)}")
+        return _ranked(file.base, scores, k)
+
+
+def predictions_from_scores(
+    name: str,
+    scores: np.ndarray,
+    k: int,
+    *,
+    inverse_propensity: np.ndarray | None = None,
+    exclude: sparse.csr_array | None = None,
+) -> Predictions:
+    """Our own ranking of scores (rows, L), or of scores·θ where θ (L,) is given, to be written.
+
+    Raises DataError as `ranking.top_k` does.
+    """
+    if inverse_propensity is None:
+        top = top_k(scores, k, exclude)
+        values = np.take_along_axis(scores, np.maximum(top, 0), axis=1).astype(np.float64)
+    else:
+        top = top_k_weighted(scores, inverse_propensity, k, exclude)
+        values = np.take_along_axis(scores, np.maximum(top, 0), axis=1) * np.asarray(inverse_propensity)[top]
+    return _made(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
+
+
+def write_predictions(
+    path: str | Path,
+    predictions: Predictions,
+    format: str,
+    *,
+    instance_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+) -> None:
+    """Write a ranking as "npz" (float32), "text" or "csv", so that `read_predictions` and other tools read it.
+
+    instance_names, label_names: written in the CSV in place of numbers. Raises DataError for another format and names
+    that do not fit.
+    """
+    rows, n_labels = predictions.top.shape[0], predictions.n_labels
+    if format == "npz":
+        row, place = np.nonzero(predictions.top >= 0)
+        labels = predictions.top[row, place]
+        scores = predictions.scores[row, place].astype(np.float32)
+        sparse.save_npz(path, sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels)))
+    elif format == "text":
+        with Path(path).open("w", encoding="utf-8", newline="\n") as out:
+            out.write(f"{rows} {n_labels}\n")
+            for top, scores in zip(predictions.top, predictions.scores, strict=True):
+                out.write(" ".join(f"{a}:{s:.9g}" for a, s in zip(top, scores, strict=True) if a >= 0) + "\n")
+    elif format == "csv":
+        instances = _names(instance_names, rows, "instance_names")
+        labels = _names(label_names, n_labels, "label_names")
+        with Path(path).open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(_COLUMNS)
+            for row, place in zip(*np.nonzero(predictions.top >= 0), strict=True):
+                score = predictions.scores[row, place]
+                writer.writerow((instances[row], labels[predictions.top[row, place]], f"{score:.9g}"))
+    else:
+        raise DataError(f"format is {format!r}; expected one of {', '.join(PREDICTION_FORMATS)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far two rankings of the same rows have the same K first labels, in any order.
+
+    Attributes:
+        k: K.
+        by_row: labels in common / labels of the longer list, 1 where both are empty, shape (rows,).
+        mean: over the rows.
+    """
+
+    k: int
+    by_row: np.ndarray
+    mean: float
+
+
+def agreement(top: np.ndarray, other: np.ndarray, k: int) -> Agreement:
+    """The share of common labels among the K first of two rankings (rows, ≥ 1), -1 for no label.
+
+    Raises DataError where they differ in rows, and for k < 1.
+    """
+    top, other = np.asarray(top), np.asarray(other)
+    if top.ndim != 2 or other.ndim != 2 or top.shape[0] != other.shape[0] or not top.shape[0]:
+        raise DataError(f"the rankings have shapes {top.shape} and {other.shape}; expected the same rows, at least one")
+    if k < 1:
+        raise DataError(f"k is {k}; expected at least 1")
+    top, other = top[:, :k], other[:, :k]
+    # A number for each pair (row, label): one lookup for all rows, and no K×K comparison for each.
+    first = (int(max(top.max(), other.max())) + 1) * np.arange(top.shape[0])[:, None]
+    common = (np.isin(top + first, (other + first)[other >= 0]) & (top >= 0)).sum(axis=1)
+    longer = np.maximum((top >= 0).sum(axis=1), (other >= 0).sum(axis=1))
+    by_row = np.where(longer > 0, common / np.maximum(longer, 1), 1.0)
+    return Agreement(k, by_row, float(by_row.mean()))
+
+
+def _names(names: Sequence[str] | None, count: int, what: str) -> Sequence[object]:
+    if names is not None and len(names) != count:
+        raise DataError(f"{what} has {len(names)} entries; expected {count}")
+    return range(count) if names is None else names
+
+
+def _made(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Predictions:
+    return Predictions(name, top, scores, n_labels, int((top >= 0).sum(axis=1).min(initial=n_labels)))
+
+
+def _ranked(name: str, scores: np.ndarray | sparse.csr_array, k: int) -> Predictions:
+    if k < 1:
+        raise DataError(f"k is {k}; expected at least 1")
+    if not sparse.issparse(scores):
+        scores = sparse.csr_array(scores)
+    rows, n_labels = scores.shape
+    row = np.repeat(np.arange(rows), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, row))
+    place = np.arange(order.size) - scores.indptr[row]
+    kept = place < k
+    top = np.full((rows, min(k, n_labels)), -1, dtype=np.int32)
+    values = np.full(top.shape, np.nan)
+    # Sorting by row first leaves each row's entries where they were: row[order] is row.
+    top[row[kept], place[kept]] = scores.indices[order][kept]
+    values[row[kept], place[kept]] = scores.data[order][kept]
+    return _made(name, top, values, n_labels)
+
+
+def _is_pairs(file: DataFile) -> bool:
+    """Whether the first line that is not blank is a header of two numbers or begins with label:score."""
+    for _, line in text_lines(file):
+        if line.strip():
+            return re.match(r"\s*(\d+\s+\d+\s*$|\d+:)", line) is not None
+    raise located(file, None, "holds no prediction; expected label:score, or instance, label, score")
+
+
+def _read_pairs(file: DataFile, n_rows: int, n_labels: int) -> sparse.csr_array:
+    _, first = next(text_lines(file))
+    header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
+    if header and (int(header[1]), int(header[2])) != (n_rows, n_labels):
+        raise located(file, 1, f"promises {header[1]} rows and {header[2]} labels; expected {n_rows} and {n_labels}")
+    lines = read_sparse_lines(
+        file,
+        form=NO_LABELS,
+        skip_lines=1 if header else 0,
+        n_features=n_labels,
+        max_columns=n_labels,
+        called="label",
+    )
+    return drop_blank_end(lines, n_rows).X
+
+
+def _read_table(
+    file: DataFile,
+    n_rows: int,
+    n_labels: int,
+    instance_names: Sequence[str] | None,
+    label_names: Sequence[str] | None,
+) -> sparse.csr_array:
+    numbers, cells = _table_rows(file)
+    places, header = {name: at for at, name in enumerate(_COLUMNS)}, [cell.strip().lower() for cell in cells[0]]
+    if not _is_number(cells[0][2]) or set(header) == set(_COLUMNS):
+        if set(header) != set(_COLUMNS):
+            seen = ", ".join(cells[0])
+            raise located(file, numbers[0], f"names the columns {seen}; expected instance, label and score")
+        places = {name: header.index(name) for name in _COLUMNS}
+        numbers, cells = numbers[1:], cells[1:]
+    columns = {name: [row[at].strip() for row in cells] for name, at in places.items()}
+    row = _indices(file, numbers, columns["instance"], n_rows, instance_names, "instance")
+    label = _indices(file, numbers, columns["label"], n_labels, label_names, "label")
+    score = np.empty(len(cells), dtype=np.float32)
+    for at, cell in enumerate(columns["score"]):
+        if not _is_number(cell) or not abs(float(cell)) < np.finfo(np.float32).max:
+            raise located(file, numbers[at], f"the score {cell!r} is no finite number")
+        score[at] = float(cell)
+    order = np.lexsort((label, row))
+    twice = np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(label[order]) == 0))
+    if twice.size:
+        at = int(max(order[twice[0]], order[twice[0] + 1]))
+        raise located(file, numbers[at], "names a label twice for one instance; expected each at most once")
+    matrix = sparse.csr_array((score, (row, label)), shape=(n_rows, n_labels))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _table_rows(file: DataFile) -> tuple[list[int], list[list[str]]]:
+    """The table's rows of three cells with the numbers of their lines."""
+    numbers, cells = [], []
+    separator = None
+    for number, line in text_lines(file):
+        if not line.strip():
+            continue
+        separator = separator or next((mark for mark in "\t;," if mark in line), ",")
+        try:
+            (row,) = csv.reader([line], delimiter=separator, strict=True)
+        except (csv.Error, ValueError) as error:
+            raise located(file, number, f"is no CSV ({error}); expected instance, label, score") from error
+        if len(row) != 3:
+            raise located(file, number, f"has {len(row)} cells; expected three: instance, label, score")
+        numbers.append(number)
+        cells.append(row)
+    return numbers, cells
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _indices(
+    file: DataFile, numbers: list[int], cells: list[str], count: int, names: Sequence[str] | None, what: str
+) -> np.ndarray:
+    if names is not None:
+        known = {str(name): at for at, name in enumerate(names)}
+        if all(cell in known for cell in cells):
+            return np.array([known[cell] for cell in cells], dtype=np.int64)
+    indices = np.empty(len(cells), dtype=np.int64)
+    for at, cell in enumerate(cells):
+        if not (cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) < count):
+            named = f", or one of the {count} names" if names is not None else ""
+            raise located(
+                file, numbers[at], f"{what} {cell!r} is unknown; expected a number from 0 to {count - 1}{named}"
+            )
+        indices[at] = int(cell)
+    return indices
