@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from xmlcore.dataset import DataError, Dataset, Features, n_columns, n_rows, take_rows
 from xmlcore.readers.parts import Parsed, Part
+from xmlcore.words import WORD
 
 MAX_WORDS = 50_000
 MIN_TEXTS_WITH_WORD = 2
@@ -102,7 +103,8 @@ def _count_words(train: Part, test: Part) -> tuple[Part, Part, np.ndarray, str]:
     if train.texts is None or test.texts is None:
         raise DataError("the data set has neither features nor texts for all of its instances; expected one of them")
     for least in (MIN_TEXTS_WITH_WORD, 1):
-        counter = CountVectorizer(min_df=least, max_features=MAX_WORDS, dtype=np.float32)
+        # Words as a typed document is cut into them (xmlcore.words), but for those of one letter.
+        counter = CountVectorizer(token_pattern=r"\w" + WORD, min_df=least, max_features=MAX_WORDS, dtype=np.float32)
         try:
             train_X = counter.fit_transform(train.texts)
             break

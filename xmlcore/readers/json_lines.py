@@ -18,7 +18,7 @@ import numpy as np
 from xmlcore.dataset import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.names import ABOUT, with_companions
-from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed
+from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.tables import NUMBERED, Table, cell_text, named_roles, parse_tables
 
 _LABEL_FILES = ("lbl", "label", "labels")
@@ -71,14 +71,18 @@ def _read(files: Files, options: Options) -> Parsed:
         raise DataError(f"{files[0].name}: no JSON object; expected one in each line, with text and labels")
     train, test = train_and_test(data, "JSON")
     parsed = parse_tables(_table(train), None if test is None else _table(test), options.limits)
-    label_file = next((file for file in files if _is_label_file(file)), None)
-    if label_file is not None and parsed.label_names is None:
-        parsed = _with_label_names(parsed, label_file)
-    return with_companions(parsed, files)
+    return with_companions(read_label_names(parsed, files), files)
 
 
-def _with_label_names(parsed: Parsed, file: DataFile) -> Parsed:
-    names = read_titles(file)
+def read_label_names(parsed: Parsed, files: Files) -> Parsed:
+    """`parsed` with the titles in the repository's `lbl.json` as the labels' names, where it is there and fits.
+
+    Raises DataError, naming the line, where it is no JSON.
+    """
+    file = next((file for file in files if _is_label_file(file)), None)
+    if file is None or parsed.label_names is not None:
+        return parsed
+    names = np.array([cell_text(record.get("title", record.get("uid"))) for _, record in _records(file)], dtype=str)
     n_labels = max(part.Y.shape[1] for part in (parsed.train, parsed.test) if part is not None)
     if len(names) < n_labels:
         note = f"{file.name} has {len(names):,} names for {n_labels:,} labels and was left out."
@@ -86,9 +90,19 @@ def _with_label_names(parsed: Parsed, file: DataFile) -> Parsed:
     return replace(parsed, label_names=names)
 
 
-def read_titles(file: DataFile) -> np.ndarray:
-    """The titles of the repository's `lbl.json`, one for each label."""
-    return np.array([cell_text(record.get("title", record.get("uid"))) for _, record in _records(file)], dtype=str)
+def read_texts(part: Part, file: DataFile, notes: list[str]) -> Part:
+    """`part` with the titles and contents in a JSON file as its texts, if there is one for each row; else a note.
+
+    Raises DataError, naming the line, where it is no JSON.
+    """
+    records = [record for _, record in _records(file)]
+    if len(records) != part.Y.shape[0]:
+        notes.append(f"{file.name} has {len(records):,} texts for {part.Y.shape[0]:,} instances and was left out.")
+        return part
+    titles = [cell_text(record.get("title")) for record in records]
+    contents = [cell_text(record.get("content")) for record in records]
+    texts = [f"{title} {content}".strip() for title, content in zip(titles, contents, strict=True)]
+    return replace(part, texts=texts, names=np.array(titles, dtype=str) if any(contents) else None)
 
 
 def _table(file: DataFile) -> Table:

@@ -8,7 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from xmlcore.dataset import DataError, Dataset
-from xmlcore.readers import arff, csv_text, json_lines, libsvm, npz, xc_text, xmc_base
+from xmlcore.readers import (
+    arff,
+    attentionxml,
+    csv_text,
+    fasttext,
+    json_lines,
+    lf,
+    libsvm,
+    matlab,
+    npz,
+    parquet,
+    tab_text,
+    xc_text,
+    xmc_base,
+)
 from xmlcore.readers.assemble import assemble
 from xmlcore.readers.files import is_text, opened
 from xmlcore.readers.limits import LIMITS, Limits
@@ -25,6 +39,12 @@ FORMATS: dict[str, Format] = {
         csv_text,
         json_lines,
         libsvm,
+        lf,
+        attentionxml,
+        tab_text,
+        fasttext,
+        parquet,
+        matlab,
     )
 }
 

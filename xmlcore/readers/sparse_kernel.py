@@ -230,7 +230,8 @@ def parse_lines(text, form, base, n_features, n_labels, features, values, row_fe
                 report[DETAIL] = index + base
                 return
             value, stop = _decimal(text, end + 1)
-            if stop == end + 1 or (text[stop] != _NEWLINE and not _is_blank(text[stop])):
+            ends = text[stop] == _NEWLINE or _is_blank(text[stop]) or (form == LIBSVM and text[stop] == _HASH)
+            if stop == end + 1 or not ends:
                 report[CODE] = VALUE
                 return
             if not abs(value) < _FLOAT32_MAX:

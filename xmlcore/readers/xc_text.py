@@ -50,10 +50,8 @@ def is_sparse_text(file: DataFile) -> bool:
     if is_companion(file) or _SPLIT.search(file.base) or not is_text(file):
         return False
     lines = file.head().split(b"\n")[: _SAMPLE + 1]
-    lines = [line for line in lines if line.strip() and not line.startswith(b"#")]
-    if header(file):
-        lines = lines[1:]
-    fitting = [line for line in lines if _LINE.fullmatch(line)]
+    lines = [line for line in lines[1 if header(file) else 0 :] if line.partition(b"#")[0].strip()]
+    fitting = [line for line in lines if _LINE.fullmatch(line.partition(b"#")[0])]
     has_features = any(_FEATURE.search(line) for line in fitting)
     return len(fitting) * 2 >= len(lines) and (has_features or header(file) is not None)
 

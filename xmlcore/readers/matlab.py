@@ -1,0 +1,199 @@
+"""MATLAB files with a matrix of features and one of labels, in either orientation.
+
+Names are `data` and `target`, `X` and `Y`, or `features` and `labels`, with `train` or `test` before or behind them
+where one file holds both. The two matrices have one dimension in common, which is the instances'; where several fit,
+instances are rows. Labels are 0 and 1, or -1 and 1.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.io import loadmat
+
+from xmlcore.dataset import Block, DataError
+from xmlcore.readers.files import DataFile, located, role, train_and_test
+from xmlcore.readers.limits import Limits
+from xmlcore.readers.names import with_companions
+from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
+
+_SIDE = "train|trn|tr|test|tst|te|ts"
+_NAME = re.compile(rf"(?:({_SIDE})_?)?(data|x|features|target|targets|y|labels)(?:_?({_SIDE}))?")
+_FEATURES = ("data", "x", "features")
+_HEADER, _TAG, _COMPRESSED = 128, 8, 15
+_PIECE = 1 << 20
+# A matrix in which more than this share is not zero is kept dense.
+_DENSE = 0.5
+# Which of features and labels are transposed, in the order in which it is tried.
+_TURNS = ((False, False), (False, True), (True, True), (True, False))
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The two matrices of one side, as they are in the file."""
+
+    file: DataFile
+    X: Block
+    Y: Block
+
+    def turned(self, turns: tuple[bool, bool]) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The shapes of both after the turns."""
+        x, y = self.X.shape, self.Y.shape
+        return (x[::-1] if turns[0] else x), (y[::-1] if turns[1] else y)
+
+
+def _mat_files(files: Files) -> list[DataFile]:
+    return [file for file in files if file.head().startswith(b"MATLAB ") or file.has_suffix(".mat")]
+
+
+def _claim(files: Files) -> Claim | None:
+    data = _mat_files(files)
+    return Claim(CERTAIN, f"{data[0].name} is a MATLAB file") if data else None
+
+
+def _read(files: Files, options: Options) -> Parsed:
+    data = _mat_files(files)
+    if not data:
+        raise DataError(f"{files[0].name}: is no MATLAB file; expected one with data and target")
+    train_file, test_file = train_and_test(data, "matrices")
+    pairs = _pairs(train_file, options.limits)
+    if test_file is not None:
+        more = _pairs(test_file, options.limits)
+        pairs = {"train": pairs["train"], "test": more.get("test", more["train"])}
+    turns = _turns(list(pairs.values()))
+    notes: list[str] = []
+    parts = {side: _part(pair, turns, notes) for side, pair in pairs.items()}
+    if any(turns):
+        turned = " and ".join(what for what, turn in zip(("features", "labels"), turns, strict=True) if turn)
+        notes.append(f"Instances are the columns of the {turned}.")
+    if len({sparse.issparse(part.X) for part in parts.values()}) > 1:
+        parts = {side: Part(part.Y, sparse.csr_array(part.X)) for side, part in parts.items()}
+    return with_companions(Parsed(parts["train"], parts.get("test"), notes=tuple(dict.fromkeys(notes))), files)
+
+
+def _pairs(file: DataFile, limits: Limits) -> dict[str, _Pair]:
+    """The matrices of a file by side; "train" alone where their names say no side."""
+    _check_expansion(file, limits)
+    try:
+        variables = loadmat(file.path, appendmat=False)
+    except NotImplementedError as error:
+        raise located(file, None, "is of MATLAB's version 7.3; expected one saved with -v7") from error
+    except (Exception, MemoryError) as error:
+        # scipy lets whatever a damaged file provokes through: there is no family of errors to name here.
+        first = str(error).partition("\n")[0][:120]
+        raise located(file, None, f"cannot be read as a MATLAB file ({first}); expected a whole one") from error
+    found: dict[tuple[str, bool], tuple[str, object]] = {}
+    for name, value in variables.items():
+        if parts := _NAME.fullmatch(name.lower()):
+            word = parts[1] or parts[3]
+            side = "" if word is None else role(DataFile(word, file.path))
+            found.setdefault((side, parts[2] in _FEATURES), (name, value))
+    sides = [side for side in ("train", "test") if (side, True) in found and (side, False) in found]
+    if "train" not in sides:
+        sides = [""] if ("", True) in found and ("", False) in found else sides[:1]
+    if not sides:
+        held = ", ".join(sorted(name for name in variables if not name.startswith("__"))[:8]) or "nothing"
+        raise located(file, None, f"holds {held}; expected a matrix data (or X) and a matrix target (or Y)")
+    pairs = {}
+    for side in sides:
+        X, Y = (_matrix(*found[side, is_features], file, limits) for is_features in (True, False))
+        pairs[side if len(sides) > 1 else "train"] = _Pair(file, X, Y)
+    return pairs
+
+
+def _check_expansion(file: DataFile, limits: Limits) -> None:
+    """Raises DataError where the compressed variables of a file would expand beyond the limits."""
+    expanded = 0
+    size = file.path.stat().st_size
+    with file.path.open("rb") as stream:
+        header = stream.read(_HEADER)
+        order = "<" if header[126:128] == b"IM" else ">"
+        while len(tag := stream.read(_TAG)) == _TAG:
+            kind, length = struct.unpack(order + "II", tag)
+            if kind != _COMPRESSED:
+                stream.seek(length, 1)
+                continue
+            unpacker = zlib.decompressobj()
+            while length > 0 and (piece := stream.read(min(length, _PIECE))):
+                length -= len(piece)
+                try:
+                    while piece:
+                        expanded += len(unpacker.decompress(piece, _PIECE))
+                        piece = unpacker.unconsumed_tail
+                        if expanded > limits.max_expanded_bytes:
+                            limit = f"{limits.max_expanded_bytes / 1e6:,.0f} MB, the limit"
+                            raise located(file, None, f"expands to more than {limit}")
+                except zlib.error as error:
+                    raise located(file, None, f"is damaged ({error}); expected a whole MATLAB file") from error
+    if expanded > limits.ratio_counts_from and expanded > limits.max_ratio * size:
+        raise located(file, None, f"expands to more than {limits.max_ratio} times its size; expected data")
+
+
+def _matrix(name: str, value: object, file: DataFile, limits: Limits) -> Block:
+    is_numbers = sparse.issparse(value) or (isinstance(value, np.ndarray) and value.ndim == 2)
+    if not is_numbers or value.dtype.kind not in "biuf":
+        raise located(file, None, f"{name} is no matrix of numbers; expected rows and columns of numbers")
+    if max(value.shape) > limits.max_rows:
+        raise located(file, None, f"{name} has the shape {value.shape}; expected at most {limits.max_rows} rows")
+    with np.errstate(over="ignore"):
+        if sparse.issparse(value):
+            matrix = sparse.csc_array(value)
+            try:
+                matrix.check_format(full_check=True)
+            except ValueError as error:
+                raise located(file, None, f"{name} is no valid sparse matrix ({error})") from error
+            matrix = sparse.csr_array(matrix.astype(np.float32))
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+            values = matrix.data
+        else:
+            values = matrix = np.asarray(value, np.float32)
+    if not np.isfinite(values).all():
+        raise located(file, None, f"{name} holds NaN, infinity or a value beyond single precision")
+    return matrix
+
+
+def _turns(pairs: list[_Pair]) -> tuple[bool, bool]:
+    """The first way to turn the matrices in which rows agree, and columns agree between train and test."""
+    for turns in _TURNS:
+        shapes = [pair.turned(turns) for pair in pairs]
+        rows_agree = all(x[0] == y[0] for x, y in shapes)
+        if rows_agree and len({(x[1], y[1]) for x, y in shapes}) == 1:
+            return turns
+    listed = ", ".join(f"{pair.X.shape} and {pair.Y.shape}" for pair in pairs)
+    name = pairs[0].file.name
+    raise DataError(f"{name}: features and labels have the shapes {listed}; expected one dimension in common")
+
+
+def _part(pair: _Pair, turns: tuple[bool, bool], notes: list[str]) -> Part:
+    X, Y = (matrix.T if turn else matrix for matrix, turn in zip((pair.X, pair.Y), turns, strict=True))
+    Y = sparse.csr_array(Y)
+    other = int(np.count_nonzero((Y.data != 1) & (Y.data != -1)))
+    if other and Y.shape[1] == 1:
+        raise located(pair.file, None, "has one column of labels with other values than 0 and 1; expected one a label")
+    if other:
+        notes.append(f"{other:,} labels of {pair.file.name} carry a value; each above 0 is read as 1.")
+    Y.data = (Y.data > 0).astype(np.float32)
+    Y.eliminate_zeros()
+    if sparse.issparse(X):
+        return Part(Y, sparse.csr_array(X))
+    dense = np.count_nonzero(X) > _DENSE * X.size
+    return Part(Y, np.ascontiguousarray(X) if dense else sparse.csr_array(X))
+
+
+FORMAT = Format(
+    name="matlab",
+    title="MATLAB (.mat)",
+    help=(
+        "A file with the matrices data and target (or X and Y), instances as rows or columns, labels 0 and 1 or -1 and "
+        "1; train_data, train_target, test_data and test_target where it holds both; saved with -v7 or earlier."
+    ),
+    example='data = sparse(rand(3, 5) > 0.5);\ntarget = [1 0; 0 1; 1 1];\nsave("set.mat", "data", "target", "-v7")',
+    claim=_claim,
+    read=_read,
+)
