@@ -1,6 +1,6 @@
 """Build the reduced sentence embeddings of Debtags, from the same package index as Debtags itself and after it.
 
-    pip install ".[embed]"
+    pip install -e ".[embed]"
     python -m data.build_embeddings
 
 writes `debtags-embeddings.npz` beside this script. It takes about half an hour on one core. `README.md` says what is in

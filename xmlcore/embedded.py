@@ -12,10 +12,10 @@ from xmlcore.dataset import Dataset
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
-def read_arrays(name: str) -> dict[str, np.ndarray]:
-    """The arrays of `data/<name>.npz`."""
+def read_arrays(name: str, *keys: str) -> dict[str, np.ndarray]:
+    """The arrays of `data/<name>.npz`: those named, or all."""
     with np.load(DATA / f"{name}.npz", allow_pickle=False) as file:
-        return {key: file[key] for key in file.files}
+        return {key: file[key] for key in keys or file.files}
 
 
 def read_embedded(name: str) -> Dataset:

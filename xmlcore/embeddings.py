@@ -16,7 +16,7 @@ import numpy as np
 from xmlcore.dataset import DataError
 from xmlcore.embedded import DATA, read_arrays, split_lines
 
-INSTALL = 'pip install ".[embed]"'
+INSTALL = 'pip install -e ".[embed]"'
 BATCH = 256  # texts between two reports of progress
 
 Progress = Callable[[int, int], None]  # texts done, texts in all
@@ -108,7 +108,7 @@ def shipped_table(name: str) -> EmbeddingTable | None:
     if name not in ("debtags",) or not (DATA / f"{name}-embeddings.npz").exists():
         return None
     arrays = read_arrays(f"{name}-embeddings")
-    lines = read_arrays(name)["instances"]
+    lines = read_arrays(name, "instances")["instances"]
     if instance_digest(lines).tobytes() != arrays["instance_digest"].tobytes():
         raise DataError(
             f"data/{name}-embeddings.npz was made for other instances than data/{name}.npz holds; "
