@@ -3,6 +3,7 @@
 from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, label_table
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.dataset import DataError, Dataset
+from xmlcore.downloads import DownloadProgress
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
 from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance, missing_labels
 from xmlcore.features import FittedFeatures, fit_features
@@ -22,6 +23,7 @@ __all__ = [
     "CatalogEntry",
     "DataError",
     "Dataset",
+    "DownloadProgress",
     "Evaluation",
     "Explanation",
     "FeatureRecipe",
