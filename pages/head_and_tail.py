@@ -1,3 +1,272 @@
-from pages.shared import frame
+"""Head and tail: who gains, who pays?"""
 
-frame.guard()
+import threading
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from cachetools import LRUCache, cached
+
+from pages.shared import frame, model, show
+from pages.shared import head_tail_labels as labels_of
+from pages.shared.head_tail_words import shares_caption, verdict
+from pages.shared.settings import link
+from xmlcore.analysis import (
+    Contributions,
+    FrequencyBins,
+    contributions,
+    frequency_bins,
+    head_torso_tail,
+    label_table,
+    recall_by_bin,
+    rows_of_label,
+)
+from xmlcore.figures import MOST_POINTS, RIDGE, RIDGE_PS, grouped_bars, head_torso_tail_lines, share_bars
+
+METRICS = {"P@K": "precision", "PSP@K": "psprecision"}
+BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
+# The same for every data set: bounds that follow the data would put a linked value back to the default.
+CUTS = (1, 2, 3, 5, 7, *(step * 10**power for power in range(4) for step in (10, 15, 20, 30, 50, 70)), 100_000)
+OUTCOMES = {"won": "only with PS", "lost": "only without PS", "kept": "by both", "missed": "by neither"}
+LINKS = 8
+
+settings = frame.guard()
+answer = model.answer(settings)
+ghost = model.held_answer(settings)
+dataset, K = answer.dataset, answer.K
+table = label_table(answer.evaluation, K, dataset.Y_test, dataset.label_counts, answer.theta)
+
+
+def by_bin(of: model.Answer, metric: str, bins: FrequencyBins) -> Contributions:
+    return contributions(of.evaluation, K, metric, of.metric_theta, bins)
+
+
+def in_percent(ridge: object, ps: object) -> dict:
+    return {RIDGE: 100 * ridge, RIDGE_PS: 100 * ps}
+
+
+# The answer in words, then the contributions that sum to the metric, and recall beside them.
+@st.fragment
+def gains_and_losses() -> None:
+    answer_in_words = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metric = st.segmented_control(
+            "Contribution to", list(METRICS), default="P@K", required=True, key="contribution_to", bind="query-params"
+        )
+        kind = st.segmented_control(
+            "Labels in bins by",
+            list(BINS),
+            default="powers of two",
+            required=True,
+            key="frequency_bins",
+            bind="query-params",
+            help="By the labels' training frequency. Equal shares: as many training assignments in each bin, about.",
+        )
+    name = metric.replace("K", str(K))
+    bins = frequency_bins(dataset.label_counts, BINS[kind])
+    parts = by_bin(answer, METRICS[metric], bins)
+    held_parts = by_bin(ghost, METRICS[metric], bins) if ghost else None
+    recall = recall_by_bin(answer.evaluation, K, dataset.Y_test, bins)
+    held_recall = recall_by_bin(ghost.evaluation, K, dataset.Y_test, bins) if ghost else None
+    answer_in_words.markdown(verdict(parts, table.difference, name, answer.rows_text))
+    left, right = st.columns([3, 2])
+    with left:
+        show.chart(
+            grouped_bars(
+                bins.names,
+                in_percent(parts.ridge, parts.ps),
+                x_title="Training instances of the label",
+                y_title=f"Contribution to {name} (points)",
+                held=in_percent(held_parts.ridge, held_parts.ps) if held_parts else None,
+                height=340,
+            ),
+            name="gains_by_frequency",
+            caption=f"The bars sum to {name}: {show.percent(parts.ridge.sum())} and, with PS, "
+            f"{show.percent(parts.ps.sum())}, of {answer.rows_text}.",
+            alt=f"Bars: what labels of each training frequency contribute to {name}, before and after weighting",
+            data=lambda: pd.DataFrame(
+                {
+                    "training instances": bins.names,
+                    "labels": bins.n_labels,
+                    RIDGE: 100 * parts.ridge,
+                    RIDGE_PS: 100 * parts.ps,
+                }
+            ),
+        )
+    with right:
+        show.chart(
+            grouped_bars(
+                bins.names,
+                in_percent(recall.ridge, recall.ps),
+                x_title="Training instances of the label",
+                y_title=f"Recall@{K} in the bin (%)",
+                held=in_percent(held_recall.ridge, held_recall.ps) if held_recall else None,
+                height=340,
+            ),
+            name="recall_by_frequency",
+            caption=f"Of the test assignments of a bin's labels, how many are among the {K} ranked first.",
+            alt=f"Bars: recall at {K} of labels of each training frequency, before and after weighting",
+            data=lambda: pd.DataFrame(
+                {
+                    "training instances": bins.names,
+                    "test assignments": recall.assignments,
+                    RIDGE: 100 * recall.ridge,
+                    RIDGE_PS: 100 * recall.ps,
+                }
+            ),
+        )
+
+
+@cached(LRUCache(16), key=lambda of, low, high: (of.title, low, high), condition=threading.Condition())
+def profile(of: model.Model, tail_below: int, head_from: int) -> go.Figure:
+    """Does not depend on the settings, so that a change of λ does not draw it anew."""
+    data = of.dataset
+    return head_torso_tail_lines(data.label_counts, labels_of.label_names(data), tail_below, head_from)
+
+
+# Head, torso and tail: where they begin, and the share of P@K that each has.
+@st.fragment
+def head_torso_and_tail() -> None:
+    st.subheader("Head, torso and tail")
+    tail_below, head_from = st.select_slider(
+        "Training instances at which torso and head begin",
+        CUTS,
+        value=(30, 300),
+        key="cuts",
+        bind="query-params",
+        help="Labels on fewer training instances than the left handle are the tail, those on as many as the right one "
+        "or more the head, and those between the torso.",
+    )
+    bins = head_torso_tail(dataset.label_counts, tail_below, head_from)
+    parts = by_bin(answer, "precision", bins)
+    held_parts = by_bin(ghost, "precision", bins) if ghost else None
+    unseen = int((dataset.label_counts == 0).sum())
+    left, right = st.columns([3, 2])
+    with left:
+        caption = "Each point is a label; its name is shown on hover."
+        if dataset.n_labels - unseen > MOST_POINTS:
+            caption += " Where points would overlap, only some of the labels are drawn."
+        if unseen:
+            caption += (
+                f" {unseen:,} of {dataset.n_labels:,} labels, never seen in training, have no place on this axis."
+            )
+        show.chart(
+            profile(answer.model, tail_below, head_from),
+            name="label_frequencies",
+            caption=caption,
+            alt="Points on logarithmic axes: training instances of each label by rank, with the cuts as lines",
+            data=lambda: pd.DataFrame(
+                {"label": labels_of.label_names(dataset), "training instances": dataset.label_counts}
+            ).sort_values("training instances", ascending=False, kind="stable"),
+        )
+    with right:
+        show.chart(
+            share_bars(
+                [f"{kind}<br>{n:,} labels" for kind, n in zip(bins.names, bins.n_labels, strict=True)],
+                in_percent(parts.ridge_shares, parts.ps_shares),
+                x_title="Labels by training frequency",
+                y_title=f"Share of P@{K} (%)",
+                held=in_percent(held_parts.ridge_shares, held_parts.ps_shares) if held_parts else None,
+            ),
+            name="shares_of_head_and_tail",
+            caption=shares_caption(parts, f"P@{K}"),
+            alt=f"Bars: share of tail, torso and head in P@{K}, before and after weighting",
+            data=lambda: pd.DataFrame(
+                {
+                    "part": bins.names,
+                    "labels": bins.n_labels,
+                    RIDGE: 100 * parts.ridge_shares,
+                    RIDGE_PS: 100 * parts.ps_shares,
+                }
+            ),
+        )
+
+
+# Every label, and the test instances of the one that is chosen.
+@st.fragment
+def labels() -> None:
+    st.subheader("Labels that gain and labels that pay")
+    label = labels_of.chosen_label(settings.data, dataset.n_labels)
+    names = labels_of.label_names(dataset)
+    search, order = st.columns([3, 2])
+    text = search.text_input(
+        "Search labels", value="", placeholder="Part of a name", key="find_label", bind="query-params"
+    )
+    order = order.selectbox("In the order", list(labels_of.ORDERS), key="label_order", bind="query-params")
+    every = labels_of.ordered(table, names, labels_of.found(names, text), order)
+    shown = every[: labels_of.MOST_ROWS]
+    labels_of.mirror(label, shown)
+    st.dataframe(
+        labels_of.labels_frame(table, names, shown),
+        key=labels_of.TABLE_KEY,
+        on_select=lambda: labels_of.choose_row(shown),
+        selection_mode="single-row",
+        hide_index=True,
+        placeholder="none in test",
+        column_config={
+            "label": st.column_config.TextColumn("Label", pinned=True, width="medium"),
+            "θ": st.column_config.NumberColumn(format="%.2f", help="By how much the model weights the label"),
+            "difference": st.column_config.NumberColumn("difference in hits", format="%+d"),
+            "recall before (%)": st.column_config.NumberColumn(format="%.2f"),
+            "recall after (%)": st.column_config.NumberColumn(format="%.2f"),
+        },
+        alt=f"Labels with training frequency, θ, hits and recall at {K} before and after weighting",
+    )
+    with st.container(horizontal=True, vertical_alignment="top", wrap=False):
+        count = f"All {len(every):,}" if len(every) == len(shown) else f"The first {len(shown):,} of {len(every):,}"
+        st.caption(
+            f"{count} labels{' found' if text.strip() else ''}. Hits: how often a label is rightly among the {K} "
+            f"ranked first, without PS (before) and with it (after), of {answer.rows_text}.",
+            width="stretch",
+        )
+        st.download_button(
+            "CSV",
+            data=lambda: labels_of.labels_frame(table, names, every).to_csv(index=False).encode(),
+            file_name="labels.csv",
+            mime="text/csv",
+            key="labels_csv",
+            on_click="ignore",
+            type="tertiary",
+            help="All labels that were found, in this order",
+        )
+    st.selectbox(
+        "Label whose test instances are shown",
+        shown.tolist() if label is None or label in shown else [label, *shown.tolist()],
+        index=None,
+        format_func=lambda each: str(names[each]),
+        key=labels_of.LIST_KEY,
+        on_change=labels_of.choose_from_list,
+        placeholder="Choose here, or a row of the table",
+    )
+    if label is not None:
+        instances_of(label, str(names[label]))
+
+
+def instances_of(label: int, name: str) -> None:
+    """Links to the test instances of a label, by who found it."""
+    rows = rows_of_label(answer.evaluation, K, dataset.Y_test, label)
+    groups = {outcome: getattr(rows, outcome) for outcome in OUTCOMES}
+    on_train, on_test = f"{table.train_count[label]:,}", f"{table.test_count[label]:,}"
+    st.markdown(
+        f"**{name}** is on {on_train} training and {on_test} test instances; θ = {table.inverse_propensity[label]:.2f}."
+    )
+    pages = max(1, -(-max(len(group) for group in groups.values()) // LINKS))
+    page = 1
+    if pages > 1:
+        st.session_state[labels_of.PAGE_KEY] = min(st.session_state.get(labels_of.PAGE_KEY, 1), pages)
+        page = st.number_input(f"Page of the lists, 1 to {pages:,}", 1, pages, key=labels_of.PAGE_KEY, width=220)
+    for column, (outcome, found_by) in zip(st.columns(len(OUTCOMES)), OUTCOMES.items(), strict=True):
+        group = groups[outcome]
+        with column:
+            st.markdown(f"**{outcome.capitalize()}: {len(group):,}**  \nfound {found_by}")
+            for row in group[(page - 1) * LINKS : page * LINKS].tolist():
+                st.page_link(
+                    "pages/instances.py",
+                    label=labels_of.instance_name(dataset, row),
+                    query_params=link(settings, instance=row, label=label),
+                )
+
+
+gains_and_losses()
+head_torso_and_tail()
+labels()

@@ -301,10 +301,17 @@ def share_bars(
         held: the same of a held setting, drawn as outlines, or None.
     """
     figure = grouped_bars(categories, shares, x_title=x_title, y_title=y_title, held=held, height=height)
-    largest = max((float(np.max(values)) for values in [*shares.values(), *(held or {}).values()]), default=0.0)
-    figure.update_traces(
-        texttemplate="%{y:.2f}", textposition="outside", textangle=0, selector=lambda trace: trace.name in shares
-    )
+    for trace in figure.data:
+        variant = trace.name.removesuffix(", held")
+        now, then = shares[variant], (held or {}).get(variant, np.zeros(len(categories)))
+        # The percentage stands above the outline of the held setting where that is higher, so that no line crosses it.
+        above = np.asarray(then) > now if trace.name != variant else np.asarray(then) <= now
+        trace.update(
+            text=[f"{value:.2f}" if here else "" for value, here in zip(now, above, strict=True)],
+            textposition="outside",
+            textangle=0,
+        )
+    largest = max(float(np.max(values)) for values in [*shares.values(), *(held or {}).values()])
     # Room for the percentage above the highest bar.
     figure.update_yaxes(range=[0, max(1.12 * largest, 1.0)])
     return figure

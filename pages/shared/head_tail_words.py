@@ -26,7 +26,7 @@ def verdict(parts: Contributions, difference: np.ndarray, name: str, rows_text: 
     if not difference.any():
         return f"{NO_DIFFERENCE} {name} is {show.percent(before)} for both, on {rows_text}."
     change = parts.ps - parts.ridge
-    gains, pays = _side(parts.bins, change.clip(min=0), name), _side(parts.bins, change.clip(max=0), name)
+    gains, pays = _side(parts.bins, change, name), _side(parts.bins, -change, name, sign=-1)
     more, fewer = np.count_nonzero(difference > 0), np.count_nonzero(difference < 0)
     return (
         f"**Who gains?** {gains}  \n**Who pays?** {pays}  \n"
@@ -34,18 +34,21 @@ def verdict(parts: Contributions, difference: np.ndarray, name: str, rows_text: 
     )
 
 
-def _side(bins: FrequencyBins, change: np.ndarray, name: str) -> str:
-    """One side: the total in points of the metric, and the bin with the most of it."""
-    if not change.any():
+def _side(bins: FrequencyBins, change: np.ndarray, name: str, sign: int = 1) -> str:
+    """One side, the bins with a positive change: which they are, their total, and the bin with the most of it."""
+    of_side = np.flatnonzero(change > 0)
+    if not of_side.size:
         return "Nobody."
-    most = int(np.abs(change).argmax())
-    where = _on_instances(bins.names[most])
-    if np.count_nonzero(change) == 1:
-        return f"Labels {where}: **{show.points(change.sum())} points** of {name}."
-    return (
-        f"Labels {where} most, {show.points(change[most])} of **{show.points(change.sum())} points** of {name} "
-        "in all such bins."
-    )
+    first, last, most = of_side[0], of_side[-1], int(change.argmax())
+    total = f"**{show.points(sign * change[of_side].sum())} points** of {name}"
+    if first == last:
+        return f"Labels {_on_instances(bins.names[first])}: {total}."
+    if (change[first : last + 1] < 0).any():
+        where = f"in {of_side.size} of {len(bins.names)} bins"
+    else:
+        where = _on_instances(f"{bins.low[first]:,}–{bins.high[last]:,}")
+    best = _on_instances(bins.names[most])
+    return f"Labels {where}: {total}. The largest part, {show.points(sign * change[most])}, is from labels {best}."
 
 
 def _on_instances(bin_name: str) -> str:

@@ -62,13 +62,20 @@ def test_cuts_can_be_drawn_where_no_label_was_seen_in_training():
     assert head_torso_tail_lines(np.zeros(3, dtype=int), ["a", "b", "c"], 1, 1).data
 
 
-def test_share_bars_write_each_percentage_over_its_bar_and_leave_it_room():
+def test_each_percentage_stands_over_its_bar_or_over_the_held_outline_where_that_is_higher():
     shares = {RIDGE: np.array([0.5, 19.5, 80.0]), RIDGE_PS: np.array([2.0, 28.0, 70.0])}
-    figure = share_bars(["tail", "torso", "head"], shares, x_title="x", y_title="y", held=shares)
-    for name in (RIDGE, RIDGE_PS):
-        assert trace_of(figure, name).texttemplate == "%{y:.2f}"
-        assert trace_of(figure, f"{name}, held").texttemplate is None
+    held = {RIDGE: np.array([1.5, 19.5, 79.0]), RIDGE_PS: np.array([1.0, 29.0, 70.0])}
+    figure = share_bars(["tail", "torso", "head"], shares, x_title="x", y_title="y", held=held)
+    assert list(trace_of(figure, RIDGE).text) == ["", "19.50", "80.00"]
+    assert list(trace_of(figure, f"{RIDGE}, held").text) == ["0.50", "", ""]
+    assert list(trace_of(figure, RIDGE_PS).text) == ["2.00", "", "70.00"]
+    assert list(trace_of(figure, f"{RIDGE_PS}, held").text) == ["", "28.00", ""]
     assert figure.layout.yaxis.range[1] > 80
+
+
+def test_percentages_are_written_without_a_held_setting_too():
+    figure = share_bars(["tail", "head"], {RIDGE: np.array([0.0, 100.0])}, x_title="x", y_title="y")
+    assert list(trace_of(figure, RIDGE).text) == ["0.00", "100.00"]
 
 
 def test_a_figure_has_axis_titles_and_only_vector_marks():

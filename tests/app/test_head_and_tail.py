@@ -1,0 +1,224 @@
+"""The page "Head and tail": its words, sums and table, the label that is chosen, and the frame around it."""
+
+import base64
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import head_tail_labels as labels_of
+from pages.shared import head_tail_words as words
+from pages.shared import model
+from pages.shared.settings import Settings
+from xmlcore.analysis import Contributions, frequency_bins, head_torso_tail, label_table, rows_of_label
+from xmlcore.figures import RIDGE, RIDGE_PS
+
+APP = Path(__file__).parents[2] / "app.py"
+TIMEOUT = 240  # seconds; the first run makes the model ready
+NAMES = np.array(["game::arcade", "game::puzzle", "made-of::html", "role::Game-data"])
+
+
+def table(**columns):
+    return SimpleNamespace(**{key: np.array(values) for key, values in columns.items()})
+
+
+def parts(ridge, ps, counts=(0, 1, 2, 5)):
+    return Contributions("precision", 5, frequency_bins(np.array(counts)), np.array(ridge), np.array(ps))
+
+
+# Words.
+
+
+def test_the_verdict_names_who_gains_and_who_pays_and_by_how_much():
+    text = words.verdict(parts([0, 0.1, 0.2, 0.5], [0, 0.15, 0.3, 0.3]), np.array([1, 2, -4]), "P@5", "9 rows")
+    gains, pays, total = text.split("\n")
+    assert "on 1–3 training instances: **+15.00 points** of P@5" in gains
+    assert "+10.00, is from labels on 2–3" in gains
+    assert "on 4–7 training instances: **-20.00 points** of P@5" in pays
+    assert "80.00 % to 75.00 %" in total
+    assert "2 labels more often and 1 label less often" in total
+    assert "9 rows" in total
+
+
+def test_gains_on_both_sides_of_a_loss_are_not_called_one_range():
+    text = words.verdict(parts([0, 0.1, 0.2, 0.1], [0, 0.15, 0.1, 0.15]), np.array([1, -1]), "P@5", "9 rows")
+    assert "Labels in 2 of 4 bins: **+10.00 points**" in text
+
+
+def test_where_nothing_moves_the_verdict_says_what_to_do():
+    assert words.NO_DIFFERENCE in words.verdict(parts([0.1] * 4, [0.1] * 4), np.zeros(3), "P@5", "9 rows")
+
+
+def test_without_losses_nobody_pays():
+    text = words.verdict(parts([0.1] * 4, [0.1, 0.1, 0.1, 0.2]), np.array([1]), "P@5", "9 rows")
+    assert "**Who pays?** Nobody." in text
+
+
+def test_shares_of_nothing_are_not_given():
+    bins = head_torso_tail(np.array([1, 5, 9]), 2, 6)
+    nothing = Contributions("precision", 1, bins, np.zeros(3), np.zeros(3))
+    assert words.shares_caption(nothing, "P@1") == "P@1 is 0 for both variants: there is nothing to share."
+
+
+# The table's rows.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("", [0, 1, 2, 3]), ("  ", [0, 1, 2, 3]), ("GAME", [0, 1, 3]), ("game data", [3]), ("nowhere", [])],
+)
+def test_a_search_finds_the_labels_that_have_every_word(text, expected):
+    assert labels_of.found(NAMES, text).tolist() == expected
+
+
+@pytest.mark.parametrize("order", labels_of.ORDERS)
+@given(difference=st.lists(st.integers(-3, 3), min_size=4, max_size=4))
+def test_every_order_keeps_the_labels_and_breaks_ties_by_index(order, difference):
+    columns = table(difference=difference, train_count=[5, 5, 0, 9])
+    labels = np.array([3, 1, 0])
+    rows = labels_of.ordered(columns, NAMES, np.sort(labels), order).tolist()
+    key = {
+        "largest gain first": lambda label: -difference[label],
+        "largest loss first": lambda label: difference[label],
+        "most frequent first": lambda label: -columns.train_count[label],
+        "rarest first": lambda label: columns.train_count[label],
+        "by name": lambda label: NAMES[label],
+    }[order]
+    assert rows == sorted(labels.tolist(), key=lambda label: (key(label), label))
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [("3", 3), (3, 3), (np.int64(0), 0), ("4", None), (-1, None), ("x", None), (None, None), (True, None), (1.5, None)],
+)
+def test_only_an_index_of_a_label_is_taken_as_a_label(value, label):
+    assert labels_of.as_label(value, 4) == label
+
+
+# The page.
+
+
+@pytest.fixture(scope="module")
+def first_run():
+    """The page as it opens; each test goes on from it and puts back what it sets."""
+    app = AppTest.from_file(APP, default_timeout=TIMEOUT)
+    app.run()
+    return app.switch_page("pages/head_and_tail.py").run()
+
+
+@pytest.fixture
+def page(first_run):
+    yield first_run
+    first_run.session_state["A"] = 0.55
+    first_run.session_state["find_label"] = ""
+    first_run.session_state["contribution_to"] = "P@K"
+    first_run.session_state[labels_of.LIST_KEY] = None
+    if labels_of.CHOSEN in first_run.session_state:
+        del first_run.session_state[labels_of.CHOSEN]
+    first_run.run()
+    assert not first_run.exception
+
+
+def answer_of(page):
+    """The answer that the page shows."""
+    keys = ("data", "reg_lambda", "A", "B", "K")
+    return model.answer(Settings(**{key: page.session_state[key] for key in keys}))
+
+
+def bars(page, key):
+    """Variant → heights of a chart's bars, as they are sent to the browser."""
+    (chart,) = [each.proto for each in page.get("plotly_chart") if key in each.proto.id]
+    return {trace["name"]: decoded(trace["y"]) for trace in json.loads(chart.spec)["data"]}
+
+
+def decoded(numbers):
+    return np.frombuffer(base64.b64decode(numbers["bdata"]), numbers["dtype"])
+
+
+def test_the_page_runs_and_the_sidebar_stays_over_two_changes_of_a_slider(page):
+    for A in (0.3, 0.9):
+        page.slider(key="A").set_value(A).run()
+        assert not page.exception
+        assert [each.label for each in page.sidebar.slider] == ["A", "B", "K"]
+        assert page.sidebar.number_input(key="reg_lambda").value == 3.0
+
+
+@pytest.mark.parametrize(("shown", "metric"), [("P@K", "precision"), ("PSP@K", "psprecision")])
+@pytest.mark.parametrize("kind", ["powers of two", "powers of ten", "equal shares"])
+def test_the_bars_on_the_page_sum_to_the_metric(page, shown, metric, kind):
+    page.session_state["contribution_to"], page.session_state["frequency_bins"] = shown, kind
+    page.run()
+    evaluation = answer_of(page).evaluation
+    drawn = bars(page, "gains_by_frequency")
+    assert drawn[RIDGE].sum() == pytest.approx(100 * evaluation.ridge.metrics[metric][5], abs=1e-9)
+    assert drawn[RIDGE_PS].sum() == pytest.approx(100 * evaluation.ps.metrics[metric][5], abs=1e-9)
+
+
+@pytest.mark.parametrize("cuts", [(30, 300), (1, 1), (1, 100_000), (5, 1000)])
+def test_the_shares_of_head_torso_and_tail_sum_to_a_hundred(page, cuts):
+    page.session_state["cuts"] = cuts
+    page.run()
+    assert not page.exception
+    for heights in bars(page, "shares_of_head_and_tail").values():
+        assert heights.sum() == pytest.approx(100)
+
+
+def test_at_A_zero_nobody_gains_and_nobody_pays(page):
+    page.slider(key="A").set_value(0.0).run()
+    assert words.NO_DIFFERENCE in page.markdown[0].value
+
+
+def test_the_search_keeps_the_labels_with_that_word_and_their_true_numbers(page):
+    page.text_input(key="find_label").set_value("Game").run()
+    frame = page.dataframe[0].value
+    answer = answer_of(page)
+    names = answer.dataset.label_names.tolist()
+    assert sorted(frame["label"]) == sorted(name for name in names if "game" in name.lower())
+    assert (np.diff(frame["difference"]) <= 0).all()
+    data = answer.dataset
+    whole = label_table(answer.evaluation, 5, data.Y_test, data.label_counts, answer.theta)
+    for _, row in frame.iterrows():
+        label = names.index(row["label"])
+        assert row["training instances"] == data.label_counts[label]
+        assert row["hits after"] - row["hits before"] == row["difference"] == whole.difference[label]
+        assert row["θ"] == pytest.approx(answer.theta[label])
+
+
+def test_a_chosen_label_shows_its_test_instances_as_links_and_is_in_the_url(page):
+    label = answer_of(page).dataset.label_names.tolist().index("game::arcade")
+    page.selectbox(key=labels_of.LIST_KEY).set_value(label).run()
+    assert not page.exception
+    assert page.query_params["label"] == str(label)
+    answer = answer_of(page)
+    rows = rows_of_label(answer.evaluation, 5, answer.dataset.Y_test, label)
+    for outcome in ("won", "lost", "kept", "missed"):
+        (text,) = [each.value for each in page.markdown if each.value.startswith(f"**{outcome.capitalize()}: ")]
+        assert int(re.search(r"\d+", text)[0]) == len(getattr(rows, outcome))
+    links = page.get("page_link")
+    first_won = answer.dataset.test_names[rows.won[0]]
+    (link,) = [each.proto for each in links if each.proto.label == first_won]
+    assert link.page.endswith("instances")
+    assert f"%22instance%22%3A{rows.won[0]}" in link.query_string
+    assert f"%22label%22%3A{label}" in link.query_string
+
+
+def test_a_label_stays_chosen_when_a_setting_reorders_the_table(page):
+    label = answer_of(page).dataset.label_names.tolist().index("game::arcade")
+    page.selectbox(key=labels_of.LIST_KEY).set_value(label).run()
+    page.slider(key="A").set_value(1.2).run()
+    assert page.selectbox(key=labels_of.LIST_KEY).value == label
+    row = page.session_state[labels_of.TABLE_KEY]["selection"]["rows"][0]
+    assert page.dataframe[0].value["label"].iloc[row] == "game::arcade"
+
+
+def test_a_label_that_is_not_there_is_refused_by_name(page):
+    page.session_state[labels_of.CHOSEN] = 598
+    page.run()
+    assert any("label = 598 was refused" in each.value and "0 to 597" in each.value for each in page.warning)
+    assert labels_of.CHOSEN not in page.session_state
