@@ -33,15 +33,15 @@ class ToyExample:
 
 EXAMPLE = ToyExample(
     documents=("gnuchess", "freeciv", "pioneers", "supertux", "nginx"),
-    words=("game", "play", "board", "chess", "network", "server"),
-    labels=("game", "network", "board game", "chess"),
+    words=("game", "play", "board", "chess", "web", "mail"),
+    labels=("Game", "Web", "Board", "Chess"),
     X=np.array(
         [
             [1, 1, 1, 2, 0, 0],
             [2, 1, 0, 0, 1, 1],
             [1, 1, 1, 0, 1, 0],
             [2, 2, 0, 0, 0, 0],
-            [0, 0, 0, 0, 1, 2],
+            [0, 0, 0, 0, 2, 1],
         ],
         dtype=np.float64,
     ),

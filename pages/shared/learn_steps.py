@@ -47,8 +47,8 @@ def _table(values: np.ndarray, rows: list[str], columns: list[str], digits: int 
 
 
 def _number(value: float, digits: int = 2) -> str:
-    # An addition turns -0.0 into 0.0, so that no "-0.00" is shown.
-    return f"{round(float(value), digits) + 0.0:.{digits}f}"
+    # An addition turns -0.0 into 0.0, so that no "−0.00" is shown.
+    return f"{round(float(value), digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def _verdict(bench: Bench) -> str:
@@ -157,7 +157,7 @@ def _weight_numbers(bench: Bench) -> None:
     st.table(frame)
     best = w.order[0]
     terms = " + ".join(
-        f"{count:g}·({_number(weight)})"
+        f"{count:g} · {_number(weight)}"
         for count, weight in zip(bench.example.x_new, w.weights[:, best], strict=True)
         if count
     )

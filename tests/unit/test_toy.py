@@ -30,8 +30,8 @@ def names(example: ToyExample, order: np.ndarray) -> list[str]:
 
 def test_at_the_default_weighting_puts_chess_first_instead_of_game():
     w = worked()
-    assert names(EXAMPLE, w.order)[:2] == ["game", "chess"]
-    assert names(EXAMPLE, w.order_ps)[:2] == ["chess", "game"]
+    assert names(EXAMPLE, w.order)[:2] == ["Game", "Chess"]
+    assert names(EXAMPLE, w.order_ps)[:2] == ["Chess", "Game"]
 
 
 def test_the_default_has_a_clear_margin_so_that_no_rounding_decides():
@@ -45,7 +45,7 @@ def test_the_numbers_of_the_gram_matrix_can_be_counted_by_hand():
     w = worked()
     assert w.gram[0, 0] == 10
     assert w.gram[0, 3] == 2
-    # The label "chess" is on the first document alone, so its column of XᵀY is that document.
+    # The label "Chess" is on the first document alone, so its column of XᵀY is that document.
     np.testing.assert_array_equal(w.cross[:, 3], EXAMPLE.X[0])
     np.testing.assert_array_equal(w.label_counts, [4, 3, 2, 1])
 

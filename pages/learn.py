@@ -1,0 +1,97 @@
+"""Learn: how does it work? The derivation beside a small live example, and questions that set the sliders."""
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import frame, learn_steps, model
+from pages.shared.learn_board import contribution_chart, four_numbers
+from pages.shared.learn_example import bench, sliders
+from pages.shared.learn_questions import DATA, QUESTIONS
+from pages.shared.settings import lambda_text, link
+
+QUESTIONS_PART = "Five questions"
+STYLE = """<style>
+.st-key-learn_numbers table { font-variant-numeric: tabular-nums; }
+.st-key-learn_numbers :is(th, td):not(:first-child) { text-align: right; }
+@media (max-width: 640px) { .st-key-learn_numbers table { font-size: 0.8rem; } }
+</style>"""
+
+settings = frame.guard()
+st.html(STYLE)
+
+# Which part: the steps of the derivation, then the questions.
+parts = [*(step.title for step in learn_steps.STEPS), QUESTIONS_PART]
+part = st.segmented_control(
+    "Part", parts, default=parts[0], required=True, key="part", bind="query-params", label_visibility="collapsed"
+)
+
+
+def go_to(target: str) -> None:
+    """Shows another part."""
+    st.session_state["part"] = target
+
+
+def steps(step: learn_steps.Step) -> None:
+    """One step: text and example side by side, its numbers below, and the way on."""
+    # λ and A of the data set, which a narrow screen shows above every page, have no effect on the example.
+    st.html("<style>.st-key-body_controls { display: none; }</style>")
+    left, right = st.columns([4, 7], gap="medium")
+    with left:
+        learn_steps.text(step)
+        parameters = sliders()
+    with right:
+        example = bench(parameters)
+    if example is not None:
+        with st.container(key="learn_numbers"):
+            step.numbers(example)
+    position = parts.index(part)
+    with st.container(horizontal=True):
+        if position > 0:
+            st.button(f"← {parts[position - 1]}", on_click=go_to, args=(parts[position - 1],))
+        st.button(f"{parts[position + 1]} →", type="primary", on_click=go_to, args=(parts[position + 1],))
+
+
+def questions() -> None:
+    """One question: its link, what to look for, the live numbers, and the answer behind an expander."""
+    numbers = list(range(1, len(QUESTIONS) + 1))
+    number = st.segmented_control(
+        "Question",
+        numbers,
+        default=1,
+        required=True,
+        format_func=str,
+        key="question",
+        bind="query-params",
+    )
+    question = QUESTIONS[number - 1]
+    answer, ghost = model.answer(settings), model.held_answer(settings)
+    left, right = st.columns([4, 7], gap="medium")
+    with left:
+        st.markdown(f"##### {question.question}")
+        st.page_link(
+            "pages/learn.py",
+            label="Set the sliders for this question",
+            icon=":material/tune:",
+            query_params=link(question.settings, part=QUESTIONS_PART, question=number),
+        )
+        st.markdown(question.look_for)
+        if settings.data != DATA:
+            st.info(f"The answers are about {DATA}, and the sidebar is set to {settings.data}. The link changes it.")
+        with st.expander("Answer", key=f"answer_{number}"):
+            st.markdown(question.answer)
+    with right:
+        with st.container(key="learn_numbers"):
+            four_numbers(answer, ghost)
+        variants = (answer.evaluation.ridge, answer.evaluation.ps)
+        firsts = [len(np.unique(variant.top[:, 0])) for variant in variants]
+        st.caption(
+            f"On {answer.rows_text}, at λ = {lambda_text(settings.reg_lambda)} and A = {settings.A:.2f}. Different "
+            f"labels ever ranked first: {firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
+        )
+        contribution_chart(answer, ghost, question.chart, height=300)
+
+
+if part == QUESTIONS_PART:
+    questions()
+else:
+    steps(learn_steps.STEPS[parts.index(part)])

@@ -1,0 +1,58 @@
+"""Lecture: one chart, λ, A and the four numbers together, in type that the last row can read."""
+
+import streamlit as st
+
+from pages.shared import frame, model
+from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers
+from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN, lambda_text
+
+# The frame's λ and A for narrow screens are this page's controls at every width, side by side and larger.
+STYLE = """<style>
+.stApp .stMainBlockContainer { padding-top: 3.75rem; padding-bottom: 0; }
+.stApp .stMainBlockContainer > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
+.stApp .st-key-body_controls { display: flex; flex-direction: row; gap: 2rem; }
+.st-key-body_controls [data-testid="stSliderThumbValue"], .st-key-body_controls label p { font-size: 1.25rem; }
+.st-key-lecture_values p { font-size: clamp(1.4rem, 3.2vw, 2.4rem); line-height: 1.15; }
+.st-key-lecture_values button p { font-size: clamp(1.3rem, 2.4vw, 1.8rem); }
+.st-key-lecture_values button { min-height: 3.25rem; min-width: 5.5rem; }
+.st-key-lecture_numbers table { width: 100%; font-variant-numeric: tabular-nums; }
+.st-key-lecture_numbers :is(th, td) { border: 0; padding: 0 0.3rem; text-align: right; line-height: 1.2; }
+.st-key-lecture_numbers th { font-size: clamp(0.9rem, 2vw, 1.5rem); }
+.st-key-lecture_numbers td { font-size: clamp(1.15rem, 3.6vw, 2.75rem); }
+.st-key-lecture_numbers td:first-child { font-size: clamp(0.8rem, 1.9vw, 1.4rem); text-align: left; }
+@media (max-width: 640px) { .stApp .st-key-body_controls { flex-direction: column; gap: 0.5rem; } }
+</style>"""
+
+settings = frame.guard()
+st.html(STYLE)
+answer, ghost = model.answer(settings), model.held_answer(settings)
+
+
+def step(factor: float) -> None:
+    """Multiplies λ, within the bounds of its field."""
+    st.session_state["reg_lambda"] = min(max(float(f"{settings.reg_lambda * factor:.6g}"), LAMBDA_MIN), LAMBDA_MAX)
+
+
+# The two buttons that step λ, and λ and A as they are.
+with st.container(key="lecture_values", horizontal=True, vertical_alignment="center"):
+    st.button("λ ÷ 2", key="lecture_halve", on_click=step, args=(0.5,), type="primary")
+    st.button("λ × 2", key="lecture_double", on_click=step, args=(2.0,), type="primary")
+    of_ps = f" (PS {lambda_text(settings.reg_lambda_ps)})" if settings.own_lambda_ps else ""
+    st.markdown(f"λ = **{lambda_text(settings.reg_lambda)}**{of_ps}", width="content")
+    st.markdown(f"A = **{settings.A:.2f}**", width="content")
+
+# The four numbers of both variants, and the labels that one of them comes from.
+with st.container(key="lecture_numbers"):
+    four_numbers(answer, ghost)
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.markdown("By label frequency", width="content")
+    chosen = st.segmented_control(
+        "Number to show by label frequency",
+        list(NUMBERS),
+        default="P@5",
+        required=True,
+        key="lecture_chart",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+contribution_chart(answer, ghost, chosen, height=265, font_size=18)

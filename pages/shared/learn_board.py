@@ -1,0 +1,65 @@
+"""Four numbers of both variants as a small table, and the contribution bars: for Learn's questions and the lecture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import model, show
+from xmlcore.analysis import contributions, frequency_bins
+from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
+
+NUMBERS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
+MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
+
+
+def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
+    """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent; those of a held setting below each."""
+    lines = [f"| % | {' | '.join(NUMBERS)} |", "|---" * (len(NUMBERS) + 1) + "|"]
+    for name in (RIDGE, RIDGE_PS):
+        lines.append(f"| {MARKS[name]} {name} | {' | '.join(f'**{text}**' for text in _values(answer, name))} |")
+        if ghost:
+            lines.append(f"| held | {' | '.join(_values(ghost, name))} |")
+    st.markdown("\n".join(lines))
+
+
+def _values(answer: model.Answer, name: str) -> list[str]:
+    variant = answer.evaluation.ridge if name == RIDGE else answer.evaluation.ps
+    # A data set with fewer than five labels has no metric at 5: K is cut to their number.
+    return [f"{100 * variant.metrics[metric][min(k, answer.dataset.n_labels)]:.2f}" for metric, k in NUMBERS.values()]
+
+
+def contribution_chart(
+    answer: model.Answer, ghost: model.Answer | None, name: str, *, height: int, font_size: int = 14
+) -> None:
+    """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines."""
+    metric, k = NUMBERS[name][0], min(NUMBERS[name][1], answer.dataset.n_labels)
+    bins = frequency_bins(answer.dataset.label_counts, "tens")
+
+    def heights(of: model.Answer) -> dict[str, np.ndarray]:
+        parts = contributions(of.evaluation, k, metric, of.metric_theta, bins)
+        return {RIDGE: 100 * parts.ridge, RIDGE_PS: 100 * parts.ps}
+
+    bars = heights(answer)
+    figure = grouped_bars(
+        bins.names,
+        bars,
+        x_title="Training instances of the label",
+        y_title=f"Share of {name}, points",
+        held=heights(ghost) if ghost else None,
+        height=height,
+    )
+    figure.update_layout(font_size=font_size)
+    show.chart(
+        figure,
+        name=f"contributions_{name.replace('@', '_at_')}",
+        caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}: "
+        f"{bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %, on {answer.rows_text}.",
+        alt=f"Contribution to {name} by training frequency: "
+        + "; ".join(
+            f"{label} {ridge:.2f}, with PS {ps:.2f}"
+            for label, ridge, ps in zip(bins.names, bars[RIDGE], bars[RIDGE_PS], strict=True)
+        ),
+        data=lambda: pd.DataFrame({"training instances": bins.names, **bars}),
+    )
