@@ -2,21 +2,23 @@
 
 import streamlit as st
 
-from pages.shared import frame, model, settings, show
+from pages.shared import frame, model, settings, show, sources
 
 st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
 page = frame.navigation()
 show.styles()
-names = model.data_names()
+names = sources.names()
 settings.note_refusals(names)
 settings.take_link()
 settings.sync_hold()
 
 with st.sidebar:
-    current = settings.sidebar(names, model.lambda_range_of)
+    current, problem = settings.sidebar(names, model.lambda_range_of)
     status = st.container()
 settings.sync_hold()
 settings.show_refusals()
+if problem:
+    st.error(problem, icon=":material/error:")
 settings.body_controls(current, model.lambda_range_of)
 try:
     frame.run(page, current)

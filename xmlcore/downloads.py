@@ -99,6 +99,12 @@ DOWNLOADS: dict[str, tuple[RemoteFile, ...]] = {
 }
 
 
+def is_downloaded(name: str) -> bool:
+    """Whether all files of a data set are in the cache."""
+    folder = default_folder() / "downloads" / name
+    return all((folder / file.name).is_file() for file in DOWNLOADS[name])
+
+
 def fetch(name: str, files: tuple[RemoteFile, ...], progress: DownloadProgress | None = None) -> list[Path]:
     """The files in the cache, downloaded unless they are there already.
 

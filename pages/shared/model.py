@@ -1,7 +1,8 @@
 """Cached calls into xmlcore: a data set made ready once for all visitors, and answers for the current settings.
 
 One `Model` serves every session of the server. It answers from the first second, by a Cholesky solve for the λ that
-is asked for, while the factorisation that makes every λ cheap is made in a thread of its own.
+is asked for, while the factorisation that makes every λ cheap is made beside it: read from the cache on disk, made in
+a thread where it takes seconds, or in a process of its own where it takes minutes.
 """
 
 from __future__ import annotations
@@ -11,27 +12,38 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
+from pages.shared import sources
 from pages.shared.settings import Settings, held
 from xmlcore import (
+    DataError,
     Dataset,
     Evaluation,
     RidgeFactorization,
-    catalog_entries,
+    default_recipe,
     evaluate_scores,
+    fit_features,
     inverse_propensity,
     lambda_range,
-    load_dataset,
     solve_direct,
 )
-from xmlcore.dataset import as_blocks
+from xmlcore.background import Task, submit
+from xmlcore.dataset import as_blocks, take_rows
+from xmlcore.jobs import factorize
+from xmlcore.linalg import FLOAT64_LIMIT, default_memory_budget
+from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
-MODEL_BYTES, SCORE_BYTES, ANSWER_BYTES = 1 << 30, 200 << 20, 100 << 20
+SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
+MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
+# A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
+SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
+SAMPLE_SEED = 0
 STATUS_SECONDS = 2.0
 LAST_SECONDS = "_seconds_of_last_answer"
 
@@ -45,6 +57,7 @@ class Progress:
     started: float = field(default_factory=time.monotonic)
     finished: float | None = None
     error: str | None = None
+    from_cache: bool = False
 
     def __call__(self, stage: str, fraction: float | None) -> None:
         """Notes the stage that is being worked on, and how much of it is done, where that is known."""
@@ -56,43 +69,102 @@ class Progress:
         return (self.finished or time.monotonic()) - self.started
 
 
+@cache
+def store() -> Store | None:
+    """The cache on disk, or None where there is no folder for it; `store_error` says why."""
+    try:
+        return Store()
+    except StoreError:
+        return None
+
+
 class Model:
     """A data set made ready for answers, and what has been computed of it so far; one for all visitors.
 
     Attributes:
-        dataset: with its features built.
-        factorization, projection: None until the thread that makes them is done.
-        progress: of that thread.
+        dataset: with its features built; where its test set is large, a seeded sample of it.
+        full: with the whole test set.
+        fitted: what makes features of new documents.
+        factorization, projection: None until they are there; projection is of dataset's test instances.
+        progress: of the work on them. task: the process that does it, where it is one.
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
-        name = next(entry.name for entry in catalog_entries() if entry.title == title)
-        self.dataset: Dataset = load_dataset(name)
-        self.lambda_range = lambda_range(self.dataset.X_train)
+    def __init__(self, title: str, features: str) -> None:
+        self.title, self.features = title, features
+        raw = sources.raw(title)
+        recipe = features or str(default_recipe(raw))
+        self.full, self.fitted = fit_features(raw, recipe)
+        self.dataset = _sampled(self.full)
+        self.lambda_range = lambda_range(self.full.X_train)
+        self.rows_without_features = int(np.count_nonzero(_features_per_row(self.dataset.X_test) == 0))
         self.factorization: RidgeFactorization | None = None
         self.projection: np.ndarray | None = None
         self.progress = Progress()
-        self.rows_without_features = int(np.count_nonzero(_features_per_row(self.dataset.X_test) == 0))
-        self._thread = threading.Thread(target=self._factorize, name=f"factorise {title}", daemon=True)
+        self.task: Task | None = None
+        self._begun = threading.Lock()
+        if self._take_from_store():
+            self.progress.from_cache, self.progress.finished = True, self.progress.started
 
     def start(self) -> None:
         """Begins the factorisation, unless it has begun: after the first answer, which it would slow down."""
-        if self._thread.ident is None:
-            self._thread.start()
+        if not self.ready and self._begun.acquire(blocking=False):
+            threading.Thread(target=self._factorize, name=f"factorise {self.title}", daemon=True).start()
+
+    def again(self) -> None:
+        """Begins the factorisation once more, after it was cancelled or failed."""
+        self.progress = Progress()
+        self._begun = threading.Lock()
+        self.start()
+
+    def _key(self, what: str) -> str:
+        return f"{self.full.fingerprint}/{what}/1"
 
     def _factorize(self) -> None:
         self.progress.started = time.monotonic()
         try:
-            data = self.dataset
-            factorization = RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress)
-            self.progress("test instances", None)
-            self.projection = factorization.project(data.X_test)
-            self.factorization = factorization
+            if self.size <= FLOAT64_LIMIT or store() is None:
+                data = self.full
+                self._complete(RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress))
+            else:
+                self._factorize_elsewhere(store())
         except Exception as error:
             self.progress.error = str(error)  # a thread has nobody to raise to: the page shows it
         finally:
             self.progress.finished = time.monotonic()
+
+    def _factorize_elsewhere(self, kept: Store) -> None:
+        features, labels, result = (self._key(what) for what in ("features", "labels", "factorization"))
+        if not (put_features(kept, features, self.full.X_train) and put_features(kept, labels, self.full.Y_train)):
+            raise DataError(kept.notices[-1])
+        arguments = {"features_key": features, "labels_key": labels, "result_key": result}
+        title = f"{self.title}, {self.form} of {self.size:,}"
+        self.task = submit(result, factorize, arguments, store=kept, title=title, again=True)
+        self.task.wait()
+        if self.task.state != "done":
+            raise DataError(f"{self.task.state}: {self.task.message}")
+        found = kept.get(result)
+        if found is None:
+            raise DataError("the result is no longer in the cache on disk")
+        self._complete(RidgeFactorization.from_arrays(found[0], self.full.X_train, self.full.Y_train))
+
+    def _complete(self, factorization: RidgeFactorization) -> None:
+        self.progress("test instances", None)
+        self.projection = factorization.project(self.dataset.X_test)
+        self.factorization = factorization
+        if store() is not None:
+            if self.task is None:
+                store().put(self._key("factorization"), factorization.arrays())
+            store().put(self._key(f"projection {self.dataset.n_test}"), {"P": self.projection})
+
+    def _take_from_store(self) -> bool:
+        found = store() and store().get(self._key("factorization"))
+        if not found:
+            return False
+        factorization = RidgeFactorization.from_arrays(found[0], self.full.X_train, self.full.Y_train)
+        projection = store().get(self._key(f"projection {self.dataset.n_test}"))
+        self.projection = projection[0]["P"] if projection else factorization.project(self.dataset.X_test)
+        self.factorization = factorization
+        return True
 
     @property
     def ready(self) -> bool:
@@ -102,39 +174,55 @@ class Model:
     @property
     def size(self) -> int:
         """r, the size of the matrix that is factorised."""
-        return min(self.dataset.n_train, self.dataset.n_features)
+        return min(self.full.n_train, self.full.n_features)
 
     @property
     def form(self) -> str:
         """XᵀX or XXᵀ, whichever is smaller."""
-        return "XᵀX" if self.dataset.n_features <= self.dataset.n_train else "XXᵀ"
+        return "XᵀX" if self.full.n_features <= self.full.n_train else "XXᵀ"
 
     @property
     def n_bytes(self) -> int:
         """About what the model takes when it is complete."""
         data = self.dataset
-        entries = sum(block.nnz if hasattr(block, "nnz") else block.size for block in as_blocks(data.X_train))
-        return 4 * (self.size * (self.size + data.n_labels + data.n_test) + 2 * entries)
+        matrices = 4 * self.size * (self.size + data.n_labels + data.n_test)
+        return matrices + sources.dataset_bytes(self.full)
+
+
+def _sampled(data: Dataset) -> Dataset:
+    """The data set with as many of its test instances as a λ can be answered on in time, drawn by a seed."""
+    size = min(data.n_train, data.n_features)
+    rows = int(min(SAMPLE_OPERATIONS / (2 * size * data.n_labels), SAMPLE_SCORES / data.n_labels))
+    rows = max(rows, 200)
+    if rows >= data.n_test:
+        return data
+    drawn = np.sort(np.random.default_rng(SAMPLE_SEED).choice(data.n_test, rows, replace=False))
+    return replace(
+        data,
+        X_test=take_rows(data.X_test, drawn),
+        Y_test=data.Y_test[drawn],
+        test_names=None if data.test_names is None else data.test_names[drawn],
+        test_texts=None if data.test_texts is None else [data.test_texts[row] for row in drawn],
+        test_filter=None if data.test_filter is None else data.test_filter[drawn],
+    )
 
 
 def _features_per_row(X: object) -> np.ndarray:
     return sum(np.asarray((block != 0).sum(axis=1)).ravel() for block in as_blocks(X))
 
 
-def data_names() -> list[str]:
-    """The data sets that this visitor can choose, the default one first."""
-    return [entry.title for entry in catalog_entries() if entry.kind == "embedded"]
-
-
 @cached(LRUCache(MODEL_BYTES, getsizeof=lambda model: model.n_bytes), condition=threading.Condition())
-def model_of(title: str) -> Model:
-    """The model of a data set, made once; sessions that ask for it meanwhile wait for the one that makes it."""
-    return Model(title)
+def model_of(title: str, features: str) -> Model:
+    """The model of a data set, made once; sessions that ask for it meanwhile wait for the one that makes it.
+
+    Raises DataError where the data cannot be had, or the features do not suit it.
+    """
+    return Model(title, features)
 
 
-def lambda_range_of(title: str) -> tuple[float, float]:
+def lambda_range_of(title: str, features: str) -> tuple[float, float]:
     """The λ slider's range for a data set."""
-    return model_of(title).lambda_range
+    return model_of(title, features).lambda_range
 
 
 _visitors_waiting = 0
@@ -161,15 +249,14 @@ def visitors_waiting() -> int:
 
 @cached(
     LRUCache(SCORE_BYTES, getsizeof=lambda scores: scores.nbytes),
-    key=lambda model, reg_lambda: (model.title, reg_lambda),
+    key=lambda model, reg_lambda: (model.title, model.features, reg_lambda),
     condition=threading.Condition(),
 )
 def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
     """The scores of all test instances at this λ, (n_test, L), float32: exact, whichever way they are computed."""
     if model.ready:
         return model.factorization.scores(model.projection, reg_lambda)
-    data = model.dataset
-    return solve_direct(data.X_train, data.Y_train, data.X_test, reg_lambda)
+    return solve_direct(model.full.X_train, model.full.Y_train, model.dataset.X_test, reg_lambda)
 
 
 @dataclass(frozen=True)
@@ -188,7 +275,7 @@ class Answer:
 
     @property
     def dataset(self) -> Dataset:
-        """The data set that was answered for."""
+        """The data set that was answered for, with the test instances that were."""
         return self.model.dataset
 
     @property
@@ -199,14 +286,15 @@ class Answer:
     @property
     def rows_text(self) -> str:
         """Of which rows every number is."""
-        return f"{self.evaluation.n_rows:,} test instances"
+        whole = self.model.full.n_test
+        shown = self.evaluation.n_rows
+        return f"{shown:,} test instances" if shown == whole else f"a sample of {shown:,} of {whole:,} test instances"
 
 
 def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """θ of the model, from the sliders, and θ of the metric: the data set's own unless the switch ties them."""
     theta = inverse_propensity(dataset.Y_train, settings.A, settings.B)
-    own = theta if settings.tie_metric else inverse_propensity(dataset.Y_train, dataset.A, dataset.B)
-    return theta, own
+    return theta, theta if settings.tie_metric else inverse_propensity(dataset.Y_train, dataset.A, dataset.B)
 
 
 def answer(settings: Settings) -> Answer:
@@ -224,7 +312,7 @@ def answer(settings: Settings) -> Answer:
     condition=threading.Condition(),
 )
 def _answer(settings: Settings) -> Answer:
-    model = model_of(settings.data)
+    model = model_of(settings.data, settings.features)
     data = model.dataset
     theta, metric_theta = thetas(data, settings)
     scores = test_scores(model, settings.reg_lambda)
@@ -244,33 +332,44 @@ def _answer(settings: Settings) -> Answer:
     return Answer(model, settings, evaluation, theta, metric_theta)
 
 
+def held_answer(settings: Settings) -> Answer | None:
+    """The answer at the held setting, with the present K, where one is held for the same data set."""
+    ghost = held()
+    if ghost is None or (ghost.data, ghost.features) != (settings.data, settings.features):
+        return None
+    return _answer(replace(ghost, K=settings.K))
+
+
 def status(settings: Settings) -> None:
     """The sidebar's quiet line: what is factorised, how long it took, and how long the last answer took.
 
     While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
     """
-    model = model_of(settings.data)
+    model = model_of(settings.data, settings.features)
     seconds = st.session_state.get(LAST_SECONDS, 0.0)
     waiting = not model.ready and model.progress.error is None
 
     def line() -> None:
-        matrix, progress = f"{model.form}, {model.size:,} × {model.size:,}", model.progress
+        matrix, progress, task = f"{model.form}, {model.size:,} × {model.size:,}", model.progress, model.task
         if model.ready:
-            matrix += f", factorised in {progress.seconds:.1f} s"
+            how = "read from the cache on disk" if progress.from_cache else f"factorised in {progress.seconds:.1f} s"
+            matrix += f", {how}"
         elif progress.error:
-            matrix += f", not factorised: {progress.error}"
+            matrix += f", not factorised ({progress.error}): each λ is solved by Cholesky"
         else:
-            matrix += f", being factorised for {progress.seconds:.0f} s ({progress.stage}); until then by Cholesky"
+            stage = task.message if task else progress.stage
+            about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
+            matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
         st.caption(f"{matrix}. Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances.")
+        if waiting and task:
+            if task.share is not None:
+                st.progress(task.share)
+            st.button("Cancel the factorisation", on_click=task.cancel)
+        if progress.error:
+            st.button("Factorise again", on_click=model.again)
         if waiting and (model.ready or progress.error):
             st.rerun()
 
     st.fragment(line, run_every=STATUS_SECONDS if waiting else None)()
-
-
-def held_answer(settings: Settings) -> Answer | None:
-    """The answer at the held setting, with the present K, where one is held for the same data set."""
-    ghost = held()
-    if ghost is None or ghost.data != settings.data:
-        return None
-    return _answer(replace(ghost, K=settings.K))
+    if store() is not None and store().notices:
+        st.caption(f"Cache on disk: {store().notices[-1]}")

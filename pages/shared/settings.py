@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 import streamlit as st
 
-from xmlcore import PROPENSITY_PRESETS
+from xmlcore import PROPENSITY_PRESETS, DataError, FeatureRecipe
 
 LAMBDA_MIN, LAMBDA_MAX = 1e-9, 1e12
 A_MAX, B_MIN, B_MAX, K_MAX = 2.0, 0.05, 10.0, 20
@@ -34,6 +34,7 @@ class Settings:
         reg_lambda, reg_lambda_ps: λ of XML-ridge and of XML-ridge with PS; equal unless own_lambda_ps separates them.
         A, B: the model's propensity parameters.
         K: how many labels the charts and lists count.
+        features: the recipe of the features; empty for the one that suits the data set.
         tie_metric: PSP is measured with the sliders' A and B instead of the data set's own.
     """
 
@@ -45,9 +46,16 @@ class Settings:
     B: float = 1.5
     K: int = 5
     tie_metric: bool = False
+    features: str = ""
 
 
-DEFAULTS = {field.name: field.default for field in fields(Settings) if field.name != "data"}
+DEFAULTS = {field.name: field.default for field in fields(Settings) if field.name not in ("data", "features")}
+
+
+def _is_recipe(text: str) -> bool:
+    return not text or bool(FeatureRecipe.parse(text))
+
+
 ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str]] = {
     "reg_lambda": (float, lambda v: LAMBDA_MIN <= v <= LAMBDA_MAX, f"a number from {LAMBDA_MIN:g} to {LAMBDA_MAX:g}"),
     "reg_lambda_ps": (
@@ -60,6 +68,7 @@ ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str
     "K": (int, lambda v: 1 <= v <= K_MAX, f"a whole number from 1 to {K_MAX}"),
     "own_lambda_ps": (str, lambda v: v in ("true", "false"), "true or false"),
     "tie_metric": (str, lambda v: v in ("true", "false"), "true or false"),
+    "features": (str, _is_recipe, "steps such as tfidf+unit"),
 }
 
 
@@ -67,13 +76,14 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
     """A sentence for each value in a link that no control can take."""
     sentences = []
     for key, (parse, accepts, expected) in ACCEPTED.items():
-        if key in params:
+        if params.get(key):
             try:
                 accepted = accepts(parse(params[key]))
             except ValueError:
                 accepted = False
             if not accepted:
-                sentences.append(f"{key} = {params[key]} was refused: expected {expected}. Using {DEFAULTS[key]}.")
+                instead = DEFAULTS.get(key, "the features that suit the data set")
+                sentences.append(f"{key} = {params[key]} was refused: expected {expected}. Using {instead}.")
     if "data" in params and params["data"] not in data_names:
         sentences.append(
             f"There is no data set called “{params['data']}” here: it may be another visitor's upload, or one that has "
@@ -130,18 +140,29 @@ def show_refusals() -> None:
             st.button("Close", key="close_refused", on_click=lambda: st.session_state.update({REFUSED: []}))
 
 
-def sidebar(data_names: list[str], lambda_range_of: Callable[[str], tuple[float, float]]) -> Settings:
-    """Draws the controls that all pages share and gives what they are set to."""
+LambdaRangeOf = Callable[[str, str], tuple[float, float]]
+
+
+def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Settings, str | None]:
+    """Draws the controls that all pages share; what they are set to, and what could not be had, in a sentence.
+
+    Where the data set or the features cannot be had, the default ones take their place in the settings.
+    """
     data = st.selectbox("Data set", data_names, key="data", bind="query-params")
-    low, high = lambda_range_of(data)
-    settings = replace(
-        Settings(data=data),
-        reg_lambda=_lambda_control("reg_lambda", "λ", low, high),
-        A=st.slider("A", 0.0, A_MAX, value=0.55, step=0.01, key="A", bind="query-params", help=HELP["A"]),
-        B=st.slider("B", B_MIN, B_MAX, value=1.5, step=0.05, key="B", bind="query-params", help=HELP["B"]),
-        K=st.slider("K", 1, K_MAX, value=5, key="K", bind="query-params", help=HELP["K"]),
-    )
-    with st.expander("More settings"):
+    controls = st.container()
+    more = st.expander("More settings")
+    features = more.text_input("Features", value="", key="features", bind="query-params", help=HELP["features"])
+    data, features, (low, high), problem = _what_can_be_had(data, features, data_names[0], lambda_range_of)
+    settings = Settings(data=data, features=features)
+    with controls:
+        settings = replace(
+            settings,
+            reg_lambda=_lambda_control("reg_lambda", "λ", low, high),
+            A=st.slider("A", 0.0, A_MAX, value=0.55, step=0.01, key="A", bind="query-params", help=HELP["A"]),
+            B=st.slider("B", B_MIN, B_MAX, value=1.5, step=0.05, key="B", bind="query-params", help=HELP["B"]),
+            K=st.slider("K", 1, K_MAX, value=5, key="K", bind="query-params", help=HELP["K"]),
+        )
+    with more:
         _presets(settings.A, settings.B)
         tie = st.toggle(
             "Measure PSP with these A and B", value=False, key="tie_metric", bind="query-params", help=HELP["tie"]
@@ -152,7 +173,19 @@ def sidebar(data_names: list[str], lambda_range_of: Callable[[str], tuple[float,
         own_value = _lambda_control("reg_lambda_ps", "λ of PS", low, high) if own else settings.reg_lambda
     settings = replace(settings, tie_metric=tie, own_lambda_ps=own, reg_lambda_ps=own_value)
     _reset_and_hold(settings)
-    return settings
+    return settings, problem
+
+
+def _what_can_be_had(
+    data: str, features: str, first: str, lambda_range_of: LambdaRangeOf
+) -> tuple[str, str, tuple[float, float], str | None]:
+    problem = None
+    for choice in ((data, features), (data, ""), (first, "")):
+        try:
+            return *choice, lambda_range_of(*choice), problem
+        except DataError as error:
+            problem = problem or f"{data}: {error}"
+    raise DataError(problem)
 
 
 HELP = {
@@ -163,14 +196,16 @@ HELP = {
     "K": "How many labels of each list are counted in charts and lists.",
     "tie": "Off: PSP is measured with the data set's own A and B, so that only the model changes when you move the "
     "sliders. On: the ruler moves with the model.",
+    "features": "The steps that make the features, joined by +, as in tfidf+unit or tfidf+unit+svd:300 or "
+    "tfidf+unit+lm. Empty: what suits the data set. The Data page has them as buttons.",
     "own": "The best λ of the two variants often differ a little. Off: one λ for both.",
 }
 
 
-def body_controls(settings: Settings, lambda_range_of: Callable[[str], tuple[float, float]]) -> None:
+def body_controls(settings: Settings, lambda_range_of: LambdaRangeOf) -> None:
     """λ and A once more, in the page's body, where a narrow screen's open sidebar would cover the page."""
     with st.container(key="body_controls"):
-        low, high = lambda_range_of(settings.data)
+        low, high = lambda_range_of(settings.data, settings.features)
         _lambda_slider("reg_lambda", "body_reg_lambda", "λ", settings.reg_lambda, low, high)
         st.session_state["body_A"] = settings.A
         st.slider("A", 0.0, A_MAX, step=0.01, key="body_A", on_change=_copy, args=("body_A", "A"), help=HELP["A"])
@@ -235,7 +270,7 @@ def _presets(A: float, B: float) -> None:
 
 def _reset_and_hold(settings: Settings) -> None:
     def reset() -> None:
-        st.session_state.update(DEFAULTS)
+        st.session_state.update(DEFAULTS, features="")
 
     def toggle_hold() -> None:
         st.session_state[HOLD_KEY] = None if held() else settings

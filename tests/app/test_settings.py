@@ -18,7 +18,7 @@ def test_a_lambda_is_accepted_however_it_is_written(text):
     [
         *(("reg_lambda", text) for text in ("0", "-3", "nan", "inf", "1e99", "ten")),
         *(("A", "-0.1"), ("A", "5"), ("B", "0"), ("K", "0"), ("K", "2.5")),
-        *(("tie_metric", "maybe"), ("data", "Nowhere")),
+        *(("tie_metric", "maybe"), ("features", "magic"), ("data", "Nowhere")),
     ],
 )
 def test_a_refused_value_is_named(key, text):
@@ -52,12 +52,13 @@ def test_slider_positions_are_evenly_spaced_on_a_logarithmic_scale():
         B=st.floats(0.05, 10),
         K=st.integers(1, 20),
         tie_metric=st.booleans(),
+        features=st.sampled_from(["", "tfidf+unit+svd:30"]),
     )
 )
 def test_a_held_setting_survives_the_url(held):
     assert settings._parse_hold(settings._hold_text(held)) == held
 
 
-@pytest.mark.parametrize("text", ["", "Debtags", "Debtags~0~false~3~0.5~1.5~5~false", "a~b~c~d~e~f~g~h"])
+@pytest.mark.parametrize("text", ["", "Debtags", "Debtags~0~false~3~0.5~1.5~5~false~", "a~b~c~d~e~f~g~h~i"])
 def test_a_held_setting_that_cannot_be_read_is_dropped(text):
     assert settings._parse_hold(text) is None

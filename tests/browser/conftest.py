@@ -137,14 +137,19 @@ def slider(page, label: str):
     return page.get_by_role("group", name=label, exact=True).get_by_role("slider").first
 
 
+def slider_value(page, label: str) -> float:
+    """Where the slider with exactly this label stands."""
+    return float(slider(page, label).evaluate("handle => handle.getAttribute('aria-valuenow') ?? handle.value"))
+
+
 def set_slider(page, label: str, value: float) -> None:
     """Moves a slider with the keyboard to a value and waits for the answer."""
     handle = slider(page, label)
     for _ in range(500):
-        now = float(handle.get_attribute("aria-valuenow"))
+        now = slider_value(page, label)
         if abs(now - value) < 1e-9:
             wait_until_idle(page)
-            if abs(float(handle.get_attribute("aria-valuenow")) - value) < 1e-9:
+            if abs(slider_value(page, label) - value) < 1e-9:
                 return
         else:
             handle.press("ArrowRight" if now < value else "ArrowLeft")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from tests.browser.conftest import card_numbers, set_slider, slider, wait_until_idle
+from tests.browser.conftest import card_numbers, set_slider, slider, slider_value, wait_until_idle
 from xmlcore import load_dataset
 
 REG_LAMBDA, A, B, K = 7.3, 0.83, 2.1, 4
@@ -67,7 +67,7 @@ def test_numbers_set_by_hand_are_those_of_a_float64_solve_and_kept_across_pages(
     page.get_by_role("link", name="Instances").first.click()
     wait_until_idle(page)
     assert page.get_by_label("λ, typed", exact=True).input_value() == "7.3"
-    assert slider(page, "A").get_attribute("aria-valuenow") == "0.83"
+    assert slider_value(page, "A") == 0.83
     page.get_by_role("link", name="Tune").first.click()
     wait_until_idle(page)
     assert_page_is_exact(page)
@@ -90,7 +90,7 @@ def test_the_answer_fits_one_screen(server, visit):
 def test_the_first_request_to_a_fresh_server_may_be_any_page(fresh_server, visit):
     page = visit(f"{fresh_server.url}/instances?reg_lambda=7.3&K=3")
     assert page.get_by_label("λ, typed", exact=True).input_value() == "7.3"
-    assert slider(page, "K").get_attribute("aria-valuenow") == "3"
+    assert slider_value(page, "K") == 3
     assert page.get_by_role("link", name="Head and tail").count() >= 1
 
 

@@ -1,0 +1,77 @@
+"""The data sets that a visitor can choose: embedded ones, downloads that are here, made-up ones, and their own.
+
+A visitor's own data sets are kept under names that nobody can guess, and are offered in their own session only.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+
+import streamlit as st
+from cachetools import LRUCache
+
+from xmlcore import CatalogEntry, Dataset, catalog_entries, load_dataset
+from xmlcore.dataset import as_blocks
+from xmlcore.downloads import is_downloaded
+
+OWN, OPENED = "_own_data_sets", "_opened_data_sets"
+OWN_BYTES = 2 << 30
+
+
+def dataset_bytes(data: Dataset) -> int:
+    """About what a data set takes in memory."""
+    arrays = [*as_blocks(data.X_train), *as_blocks(data.X_test), data.Y_train, data.Y_test]
+    return sum(8 * array.nnz if hasattr(array, "nnz") else array.nbytes for array in arrays)
+
+
+_own: LRUCache[str, Dataset] = LRUCache(OWN_BYTES, getsizeof=dataset_bytes)
+_own_lock = threading.Lock()
+
+
+def entry_of(title: str) -> CatalogEntry | None:
+    """The catalog's entry with this title, or None."""
+    return next((entry for entry in catalog_entries() if entry.title == title), None)
+
+
+def names() -> list[str]:
+    """The data sets that this visitor can choose at once, the default one first."""
+    here = [
+        entry.title
+        for entry in catalog_entries()
+        if entry.kind == "embedded" or (entry.kind == "download" and is_downloaded(entry.name))
+    ]
+    asked = entry_of(st.query_params.get("data", ""))
+    if asked is not None and asked.kind == "synthetic":
+        offer(asked.title)
+    with _own_lock:
+        own = [title for title in st.session_state.get(OWN, ()) if title in _own]
+    return list(dict.fromkeys([*here, *st.session_state.get(OPENED, ()), *own]))
+
+
+def offer(title: str) -> None:
+    """Adds a data set of the catalog to what this visitor can choose."""
+    opened = st.session_state.setdefault(OPENED, [])
+    if title not in opened:
+        opened.append(title)
+
+
+def keep_own(data: Dataset) -> str:
+    """Keeps a visitor's own data set and gives the title under which only this session can choose it.
+
+    Raises ValueError where it is larger than all that is kept for visitors together.
+    """
+    title = f"{data.name} ({secrets.token_hex(4)})"
+    with _own_lock:
+        _own[title] = data
+    st.session_state.setdefault(OWN, []).append(title)
+    return title
+
+
+def raw(title: str) -> Dataset:
+    """The data set with its features as given. Raises DataError where it cannot be had."""
+    with _own_lock:
+        if title in _own:
+            return _own[title]
+    entry = entry_of(title)
+    return load_dataset(entry.name if entry else title, features=None)
