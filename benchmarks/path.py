@@ -1,0 +1,148 @@
+"""The whole λ path, 25 values, against other ways to compute it: one table for each data set.
+
+    python -m benchmarks.path [bibtex] [delicious] [debtags] [--values 25] [--ridge-values 25]
+
+Every way gets the same λ, the same rows and the same metrics (six of them, K = 1, 3, 5, both variants) by the same
+functions, whose time counts for each. Ours includes the factorisation. Compiled code is compiled before the clock
+starts. scikit-learn's default is slow: with `--ridge-values 3` it is run for three λ, evenly spread, and the table says
+that its time is extrapolated. Bibtex and Delicious are read from `mulan/` in the folder that XMLCORE_TEST_DATA names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import linalg
+from sklearn.linear_model import Ridge
+
+from tests.mulan import load_mulan
+from xmlcore import (
+    Dataset,
+    Evaluation,
+    RidgeFactorization,
+    evaluate,
+    evaluate_scores,
+    inverse_propensity,
+    lambda_range,
+    load_dataset,
+)
+from xmlcore.linalg import warm_up
+
+KS = (1, 3, 5)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one way took for all values of λ; `measured` says for how many it was really run."""
+
+    seconds: float
+    measured: int
+    middle: Evaluation
+
+
+def ours(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:
+    fac = RidgeFactorization.fit(ds.X_train, ds.Y_train)
+    P = fac.project(ds.X_test)
+    for reg_lambda in lambdas:
+        yield evaluate(fac, P, ds.Y_test, reg_lambda, theta, theta, KS)
+
+
+def gram_and_cholesky(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:
+    X = ds.X_train.astype(np.float64)
+    gram, right = (X.T @ X).toarray(), (X.T @ ds.Y_train).toarray()
+    for reg_lambda in lambdas:
+        system = gram + reg_lambda * np.eye(gram.shape[0])
+        factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+        W = linalg.cho_solve(factor, right, check_finite=False)
+        yield evaluate_scores(ds.X_test @ W.astype(np.float32), ds.Y_test, theta, theta, KS)
+
+
+def ridge_cholesky(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:
+    Y = ds.Y_train.toarray()
+    for reg_lambda in lambdas:
+        model = Ridge(alpha=reg_lambda, solver="cholesky", fit_intercept=False).fit(ds.X_train, Y)
+        yield evaluate_scores(model.predict(ds.X_test).astype(np.float32), ds.Y_test, theta, theta, KS)
+
+
+def ridge_cholesky_dense(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:
+    X, X_test, Y = ds.X_train.toarray(), ds.X_test.toarray(), ds.Y_train.toarray()
+    for reg_lambda in lambdas:
+        model = Ridge(alpha=reg_lambda, solver="cholesky").fit(X, Y)
+        yield evaluate_scores(model.predict(X_test).astype(np.float32), ds.Y_test, theta, theta, KS)
+
+
+def ridge_default(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:
+    Y = ds.Y_train.toarray()
+    for reg_lambda in lambdas:
+        model = Ridge(alpha=reg_lambda).fit(ds.X_train, Y)
+        yield evaluate_scores(model.predict(ds.X_test).astype(np.float32), ds.Y_test, theta, theta, KS)
+
+
+WAYS: dict[str, Callable[[Dataset, np.ndarray, Iterable[float]], Iterator[Evaluation]]] = {
+    "xmlcore": ours,
+    "Gram matrix once, Cholesky for each λ": gram_and_cholesky,
+    'scikit-learn Ridge(solver="cholesky", fit_intercept=False) on CSR': ridge_cholesky,
+    'scikit-learn Ridge(solver="cholesky") on dense X, as it must be with an intercept': ridge_cholesky_dense,
+    "scikit-learn Ridge() on CSR": ridge_default,
+}
+
+
+def timed(way: Callable, ds: Dataset, theta: np.ndarray, lambdas: np.ndarray, values: int) -> Timing:
+    """Run `way` for `values` evenly spread of the λ, the middle one among them, and scale its time to all of them."""
+    spread = np.linspace(0, lambdas.size - 1, values).round().astype(int) if values > 1 else []
+    chosen = np.union1d(spread, [lambdas.size // 2]).astype(int)
+    started = time.perf_counter()
+    found = list(way(ds, theta, (float(lambdas[at]) for at in chosen)))
+    seconds = (time.perf_counter() - started) * lambdas.size / chosen.size
+    return Timing(seconds, chosen.size, found[np.searchsorted(chosen, lambdas.size // 2)])
+
+
+def table(ds: Dataset, values: int, ridge_values: int) -> Iterator[str]:
+    """The lines of one data set's table, each as soon as it is known."""
+    theta = inverse_propensity(ds.Y_train, ds.A, ds.B)
+    low, high = lambda_range(ds.X_train)
+    lambdas = np.geomspace(low, high, values)
+    yield (
+        f"{ds.name}: {ds.n_train:,} × {ds.n_features:,}, {ds.n_labels:,} labels, {ds.n_test:,} test instances; "
+        f"{values} λ from {low:.3g} to {high:.3g}; metrics at λ = {lambdas[values // 2]:.3g}"
+    )
+    yield "| way | seconds | times ours | P@1 | PSP@5 with PS |"
+    yield "| --- | --- | --- | --- | --- |"
+    first = None
+    for name, way in WAYS.items():
+        timing = timed(way, ds, theta, lambdas, ridge_values if way is ridge_default else values)
+        first = first or timing.seconds
+        note = "" if timing.measured == values else f" (from {timing.measured} λ)"
+        precision = 100 * timing.middle.ridge.metrics["precision"][1]
+        psprecision = 100 * timing.middle.ps.metrics["psprecision"][5]
+        yield (
+            f"| {name} | {timing.seconds:.2f}{note} | {timing.seconds / first:.1f} "
+            f"| {precision:.2f} | {psprecision:.2f} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=["bibtex", "delicious", "debtags"])
+    parser.add_argument("--values", type=int, default=25, help="how many λ")
+    parser.add_argument("--ridge-values", type=int, help="for how many of them to run Ridge(); all by default")
+    choice = parser.parse_args()
+    folder = Path(os.environ.get("XMLCORE_TEST_DATA", "../shared/data")) / "mulan"
+    warm_up()
+    tiny = np.eye(4, dtype=np.float32)
+    evaluate_scores(tiny, tiny, np.ones(4), np.ones(4), KS)
+    for name in choice.names:
+        ds = load_dataset(name) if name == "debtags" else load_mulan(folder, name)
+        for line in table(ds, choice.values, choice.ridge_values or choice.values):
+            print(line, flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
