@@ -52,6 +52,33 @@ for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
         )
 show.notes(answer)
 
+
+# Where the numbers are of a sample: how far off they may be, and then those of all test instances.
+def of_all(polls: bool) -> None:
+    near = paths.intervals(answer)
+    widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
+    st.caption(f"So many instances keep λ quick. 95 % interval of the sample, in points: {widths}.")
+    if not answer.model.ready:
+        return
+    work = paths.whole_test_set(answer)
+    if work.done and polls:
+        st.rerun()
+    for evaluation in work.results:
+        values = [
+            f"{name}@{answer.K} {show.percent(evaluation.ridge.metrics[metric][answer.K])} and, with PS, "
+            f"{show.percent(evaluation.ps.metrics[metric][answer.K])}"
+            for metric, name in METRIC_NAMES.items()
+        ]
+        st.markdown(f"On all {evaluation.n_rows:,} test instances: {'; '.join(values)}.")
+    if not work.done:
+        behind.want(work)
+        st.caption(f"All {answer.model.full.n_test:,} test instances are being evaluated behind the page.")
+
+
+if answer.model.full.n_test > answer.dataset.n_test:
+    polls_all = answer.model.ready and not paths.whole_test_set(answer).done
+    st.fragment(of_all, run_every=behind.POLL_SECONDS if polls_all else None)(polls_all)
+
 # What other values of λ would give, filled in behind the page.
 st.subheader("Along λ", help=paths.HELP)
 

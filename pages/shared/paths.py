@@ -12,8 +12,12 @@ import pandas as pd
 from pages.shared import behind, model
 from pages.shared.settings import K_MAX, lambda_text
 from xmlcore import Dataset, Evaluation
+from xmlcore.dataset import take_rows
+from xmlcore.evaluation import evaluate_blocks
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.leaveout import sample_families
+from xmlcore.metrics import make_ruler
+from xmlcore.sampling import sample_interval
 from xmlcore.selection import Setting, frontier, held_out_path, lambda_grid, lambda_path, search_settings
 
 N_LAMBDAS = 25
@@ -31,12 +35,46 @@ Work = tuple[behind.Filling[Evaluation], behind.Filling[Evaluation]]
 def paths(answer: model.Answer) -> Work:
     """The path on test instances and the held-out path at the answer's A and B; the model must be ready."""
     settings = answer.settings
-    key = (settings.data, settings.A, settings.B, settings.tie_metric)
+    key = (settings.data, settings.features, settings.A, settings.B, settings.tie_metric)
     near = settings.reg_lambda
     return (
         behind.filling(("test", *key), partial(_test_steps, answer, near), N_LAMBDAS),
         behind.filling(("held out", *key), partial(_held_out_steps, answer), N_LAMBDAS),
     )
+
+
+def whole_test_set(answer: model.Answer) -> behind.Filling[Evaluation]:
+    """The answer's setting on all test instances, where the answer is of a sample; the model must be ready."""
+    return behind.filling(("whole", answer.settings), lambda: _whole_steps(answer), 1)
+
+
+def _whole_steps(answer: model.Answer) -> Iterator[Evaluation]:
+    data, fac, settings = answer.model.full, answer.model.factorization, answer.settings
+
+    def score_block(rows: slice, reg_lambda: float) -> np.ndarray:
+        behind.step_aside()
+        return fac.scores(fac.project(take_rows(data.X_test, rows)), reg_lambda)
+
+    yield evaluate_blocks(
+        score_block,
+        data.Y_test.shape,
+        make_ruler(data.Y_test, answer.metric_theta, max(answer.evaluation.ks)),
+        settings.reg_lambda,
+        answer.theta,
+        answer.evaluation.ks,
+        rows_per_block=answer.dataset.n_test,
+        reg_lambda_ps=settings.reg_lambda_ps,
+        exclude=data.test_filter,
+    )
+
+
+def intervals(answer: model.Answer) -> dict[str, float]:
+    """Half the 95 % interval of P@K and PSP@K of the plain variant, in points, where the answer is of a sample."""
+    top, Y, n = answer.evaluation.ridge.top, answer.dataset.Y_test, answer.model.full.n_test
+    return {
+        "P": 100 * sample_interval(top, Y, answer.K, n),
+        "PSP": 100 * sample_interval(top, Y, answer.K, n, answer.metric_theta),
+    }
 
 
 def search(answer: model.Answer) -> behind.Filling[Setting]:
@@ -45,7 +83,7 @@ def search(answer: model.Answer) -> behind.Filling[Setting]:
     # The search has A and B of its own; the sliders' matter only where the metric is tied to them.
     ruler = (settings.A, settings.B) if settings.tie_metric else ()
     return behind.filling(
-        ("search", settings.data, *ruler),
+        ("search", settings.data, settings.features, *ruler),
         lambda: search_settings(
             answer.model.factorization,
             answer.model.projection,

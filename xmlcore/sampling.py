@@ -1,0 +1,43 @@
+"""How far a metric measured on a sample of the test instances may be from that on all of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from xmlcore.dataset import DataError
+from xmlcore.metrics import hits, make_ruler
+
+Z_95 = 1.959964  # the normal distribution's 97.5 % quantile
+
+
+def sample_interval(
+    top: np.ndarray, Y: object, k: int, n_population: int, metric_inverse_propensity: np.ndarray | None = None
+) -> float:
+    """Half the width of the 95 % interval for P@K, or for PSP@K where θ (L,) is given, as a fraction.
+
+    top: (n, ≥ K) rankings of a simple random sample drawn without replacement from n_population instances; Y: their
+    labels, n×L. Both metrics are ratios Σa_i/Σb_i over instances (for P@K, b_i = K); the variance is that of the ratio
+    estimator, from the residuals a_i − R b_i, with the finite population correction (Cochran, Sampling Techniques,
+    1977, equation 6.9). 0 where the sample is the whole.
+
+    Raises DataError for fewer than two instances, or more than n_population.
+    """
+    n = len(top)
+    if not 2 <= n <= n_population:
+        raise DataError(f"top has {n} rows and n_population is {n_population}; expected 2 to n_population rows")
+    ruler = make_ruler(Y, metric_inverse_propensity, k)
+    k = ruler.k_max
+    found = hits(top[:, :k], ruler)
+    if metric_inverse_propensity is None:
+        gained, possible = np.count_nonzero(found, axis=1).astype(float), np.full(n, float(k))
+    else:
+        theta = ruler.inverse_propensity
+        gained = np.where(found, theta[top[:, :k]], 0.0).sum(axis=1)
+        possible = np.array([np.sort(theta[ruler.Y.indices[a:b]])[::-1][:k].sum() for a, b in pairwise(ruler.Y.indptr)])
+    if possible.sum() == 0:
+        return 0.0
+    residuals = gained - gained.sum() / possible.sum() * possible
+    variance = (1 - n / n_population) * (residuals @ residuals) / (n - 1) / n / possible.mean() ** 2
+    return float(Z_95 * np.sqrt(variance))
