@@ -1,3 +1,125 @@
-from pages.shared import frame
+"""Instances: why these labels?"""
 
-frame.guard()
+import pandas as pd
+import streamlit as st
+
+from pages.shared import frame, model
+from pages.shared import instance_find as find
+from pages.shared import instance_view as view
+from pages.shared.instance_subject import Subject, subject_of_row, subject_of_text
+from xmlcore import DataError, missing_labels
+from xmlcore.figures import RIDGE
+
+EXAMPLE = "A chess engine with a graphical board: play against the computer, or watch two engines flummox each other."
+LONGEST_DOCUMENT = 20_000
+MISSING = 50
+
+settings = frame.guard()
+answer = model.answer(settings)
+data = answer.dataset
+
+
+def explained(subject: Subject) -> None:
+    """The answer in a sentence, both lists, and why a label is where it is."""
+    view.head(answer, subject)
+    view.lists(answer, subject)
+    view.why(answer, subject)
+
+
+def test_instance() -> None:
+    """Finds a test instance and explains it."""
+    find.controls(answer)
+    explained(subject_of_row(answer, st.session_state[find.INSTANCE]))
+
+
+def missing() -> None:
+    """Wrong predictions that look right."""
+    st.markdown(
+        f"Labels that {RIDGE} ranks among the first {answer.K} and that the data does not give, the strongest support "
+        "first. Support is the sum of the training instances' votes, which is the score: near 1 it is as strong as for "
+        "a label that is there. Many of these labels are simply missing from the data, the very reason for "
+        "propensities. Choose a row to see why."
+    )
+    scores = model.test_scores(answer.model, settings.reg_lambda)
+    strongest = missing_labels(answer.evaluation.ridge.top[:, : answer.K], scores, data.Y_test, MISSING)
+    rows, labels = strongest.row.tolist(), strongest.label.tolist()
+    if not rows:
+        st.info(f"None: all labels among the first {answer.K} are right.")
+        return
+
+    def chosen() -> None:
+        picked = st.session_state["missing_rows"].selection.rows
+        if picked:
+            find.go(rows[picked[0]], labels[picked[0]])
+
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "Instance": [find.name_of(data, row) for row in rows],
+                "Missing label?": [data.label_name(label) for label in labels],
+                "Support": strongest.support,
+                "Training instances": data.label_counts[strongest.label],
+                "Labels in the data": [
+                    ", ".join(data.label_name(label) for label in data.Y_test[[row]].indices.tolist()) for row in rows
+                ],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "Support": st.column_config.NumberColumn(format="%.3f"),
+            "Training instances": st.column_config.NumberColumn(format="localized"),
+            "Labels in the data": st.column_config.TextColumn(width="large"),
+        },
+        height=420,
+        on_select=chosen,
+        selection_mode="single-row",
+        key="missing_rows",
+        alt="Wrong predictions with the strongest support",
+    )
+    st.caption(f"The {len(rows)} strongest, of {answer.rows_text}.")
+
+
+def own_document() -> None:
+    """Explains what the visitor types."""
+    text = st.text_area(
+        "Type or paste a text",
+        key="document",
+        height=110,
+        max_chars=LONGEST_DOCUMENT,
+        placeholder=f"Such as: {EXAMPLE}",
+        persist_state="session",
+        help="It is turned into the same features as the data set's own texts. It is not kept, and not in the link.",
+    )
+    if not text.strip():
+        st.button("Try an example", on_click=lambda: st.session_state.update(document=EXAMPLE))
+        st.caption("Its labels by both variants appear here, with the words and the training instances behind them.")
+        return
+    try:
+        with st.spinner("Scoring your document…", show_time=True):
+            subject = subject_of_text(answer, text)
+    except DataError as error:
+        st.info(f"A text cannot be explained here: {error}.", icon=":material/block:")
+        return
+    view.text_with_unknown_words(data, text)
+    explained(subject)
+
+
+@st.fragment
+def page() -> None:
+    """All of the page: what is chosen here does not run the rest again."""
+    find.show_refusals()
+    chosen = st.segmented_control(
+        "What to explain",
+        find.VIEWS,
+        default=find.VIEWS[0],
+        required=True,
+        key=find.VIEW,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    {find.VIEWS[0]: test_instance, find.VIEWS[1]: missing, find.VIEWS[2]: own_document}[chosen]()
+    find.write_link()
+
+
+find.take_from_link(answer)
+page()

@@ -1,4 +1,4 @@
-"""Finding a test instance: by name or word, by what happened to it, one after the other, and by its number in a link."""
+"""Finding a test instance: by name or word, by what weighting did to it, step by step, and by its number in a link."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from xmlcore.words import tokenize
 INSTANCE, LABEL, VIEW, FIND, SHOW = "instance", "label", "view", "find", "show"
 VIEWS = ("A test instance", "Missing labels?", "Your own document")
 REFUSED = "_refused_instance"
+SHOWN = "_instance_shown"  # the data set and the instance that were shown last
 LISTED = 200
+CUTS, TAIL_BELOW = "cuts", 30  # the slider of Head and tail, and its default
 
 FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
     "any": lambda marks: np.arange(marks.changed.size),
@@ -32,22 +34,25 @@ FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
 }
 
 
-def tail_below(dataset: Dataset) -> int:
-    """A label is in the tail where it has fewer training instances: with this cut, about half of the seen labels."""
-    counts = dataset.label_counts
-    return max(2, int(np.median(counts[counts > 0])) + 1)
+def tail_below() -> int:
+    """On fewer training instances a label is in the tail: as the visitor has set it on the page Head and tail."""
+    return st.session_state.get(CUTS, (TAIL_BELOW,))[0]
 
 
-@cached(LRUCache(16), key=lambda answer: answer.settings, condition=threading.Condition())
-def marks_of(answer: Answer) -> InstanceMarks:
-    """What is worth a look in each test instance."""
+@cached(
+    LRUCache(16),
+    key=lambda answer, tail: (answer.model.full.fingerprint, answer.settings, tail),
+    condition=threading.Condition(),
+)
+def marks_of(answer: Answer, tail: int) -> InstanceMarks:
+    """What is worth a look in each test instance; labels on fewer than `tail` training instances are in the tail."""
     data = answer.dataset
-    return instance_marks(answer.evaluation, answer.K, data.Y_test, data.label_counts, tail_below(data))
+    return instance_marks(answer.evaluation, answer.K, data.Y_test, data.label_counts, tail)
 
 
 def found(answer: Answer, text: str, which: str) -> np.ndarray:
-    """The test instances that pass the filter and the search, those whose name is the text first, then by name, then by word."""
-    rows = FILTERS[which](marks_of(answer))
+    """The test instances that pass filter and search: those of that name first, then by its parts, then by word."""
+    rows = FILTERS[which](marks_of(answer, tail_below()))
     text = text.strip()
     if not text:
         return rows
@@ -88,8 +93,12 @@ def _has_any(data: Dataset, columns: np.ndarray) -> np.ndarray:
 
 
 def take_from_link(answer: Answer) -> None:
-    """Takes `instance` and `label` from the address on a session's first visit, and refuses by name what is not there."""
+    """Takes `instance` and `label` from the address on a session's first visit; names and refuses what is not there."""
     state, data, refused = st.session_state, answer.dataset, []
+    if state.get(SHOWN, (answer.settings.data, None))[0] != answer.settings.data and state[INSTANCE] == state[SHOWN][1]:
+        state.update({INSTANCE: None, LABEL: None})  # the same number in another data set is another instance
+    elif SHOWN in state and state[INSTANCE] != state[SHOWN][1]:
+        state[VIEW] = VIEWS[0]  # a link of another page chose it
     for key, count, what in ((INSTANCE, data.n_test, "test instances"), (LABEL, data.n_labels, "labels")):
         if key not in state:
             state[key] = st.query_params.get(key)
@@ -106,6 +115,7 @@ def take_from_link(answer: Answer) -> None:
         state[REFUSED] = refused
     if state[INSTANCE] is None:
         state[INSTANCE] = _first_to_show(answer)
+    state[SHOWN] = (answer.settings.data, state[INSTANCE])
 
 
 def _whole_number(value: object) -> int | None:
@@ -116,7 +126,7 @@ def _whole_number(value: object) -> int | None:
 
 def _first_to_show(answer: Answer) -> int:
     """An instance to which weighting brought a right label, where there is one."""
-    gained = FILTERS["weighting brought a right label in"](marks_of(answer))
+    gained = FILTERS["weighting brought a right label in"](marks_of(answer, tail_below()))
     return int(gained[0]) if gained.size else 0
 
 
@@ -138,7 +148,8 @@ def show_refusals() -> None:
 
 def go(row: int, label: int | None = None, view: str = VIEWS[0]) -> None:
     """Shows a test instance, and one of its labels, or the first that is worth explaining."""
-    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: view})
+    shown = (st.session_state[SHOWN][0], row)
+    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: view, SHOWN: shown})
     st.session_state.pop(REFUSED, None)
 
 
@@ -150,7 +161,6 @@ def name_of(data: Dataset, row: int) -> str:
 def controls(answer: Answer) -> None:
     """Search, filter, the list of what was found, and the way to the one before and after."""
     state, data = st.session_state, answer.dataset
-    tail = tail_below(data)
     search, filters, choice, steps = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
     text = search.text_input(
         "Name or word",
@@ -170,9 +180,9 @@ def controls(answer: Answer) -> None:
         bind="query-params",
         on_change=_jump,
         args=(answer,),
-        help=f"K is {answer.K}. A tail label here is one on fewer than {tail:,} training instances, as about half of "
-        "all labels are; it counts as missed where one of the two lists lacks it. All wrong: neither list has a right "
-        "label.",
+        help=f"K is {answer.K}. A tail label is one on fewer than {tail_below():,} training instances, as set on the "
+        "page Head and tail; it counts as missed where one of the two lists lacks it. All wrong: neither list has a "
+        "right label.",
     )
     rows = found(answer, text, which)
     (at,) = np.nonzero(rows == state[INSTANCE])

@@ -10,15 +10,9 @@ from cachetools import LRUCache, cached
 
 from pages.shared.model import Answer, Model, test_scores
 from xmlcore import (
-    DataError,
-    Dataset,
     Explanation,
-    FittedFeatures,
-    default_recipe,
     explain_by_feature,
     explain_by_instance,
-    fit_features,
-    load_dataset,
     solve_direct,
     top_k,
 )
@@ -116,7 +110,7 @@ def subject_of_text(answer: Answer, text: str) -> Subject:
 
     Raises DataError where the data set's features are no words.
     """
-    x = features_of(answer.model).from_texts([text])
+    x = answer.model.fitted.from_texts([text])
     settings = answer.settings
     scores, scores_ps = (
         _typed_scores(answer.model, text, x, at) for at in (settings.reg_lambda, settings.reg_lambda_ps)
@@ -165,8 +159,7 @@ def _places(scores: np.ndarray, top: np.ndarray, labels: np.ndarray, masked: np.
     listed = {label: place for place, label in enumerate(top.tolist(), start=1)}
     ranks = label_ranks(scores, labels, masked).tolist()
     return {
-        label: listed.get(label, max(rank, len(listed) + 1))
-        for label, rank in zip(labels.tolist(), ranks, strict=True)
+        label: listed.get(label, max(rank, len(listed) + 1)) for label, rank in zip(labels.tolist(), ranks, strict=True)
     }
 
 
@@ -176,26 +169,15 @@ def _test_row(model: Model, row: int, reg_lambda: float) -> np.ndarray:
     return test_scores(model, reg_lambda)[row]
 
 
-@cached(LRUCache(KEPT), key=lambda model, text, x, reg_lambda: (model.title, text, reg_lambda), condition=threading.Condition())
+@cached(
+    LRUCache(KEPT),
+    key=lambda model, text, x, reg_lambda: (model.full.fingerprint, text, reg_lambda),
+    condition=threading.Condition(),
+)
 def _typed_scores(model: Model, text: str, x: Features, reg_lambda: float) -> np.ndarray:
     if model.ready:
         return model.factorization.scores(model.factorization.project(x), reg_lambda)[0]
-    return solve_direct(model.dataset.X_train, model.dataset.Y_train, x, reg_lambda)[0]
-
-
-@cached(LRUCache(4), key=lambda model: model.title, condition=threading.Condition())
-def features_of(model: Model) -> FittedFeatures:
-    """What makes features of texts, as it was fitted for the model's data set.
-
-    Raises DataError where it would make other features than the model has.
-    """
-    raw = load_dataset(model.dataset.name, features=None)
-    made, fitted = fit_features(raw, default_recipe(raw))
-    if made.n_features != model.dataset.n_features:
-        raise DataError(f"the text would have {made.n_features} features; the model has {model.dataset.n_features}")
-    return fitted
-
-
+    return solve_direct(model.full.X_train, model.full.Y_train, x, reg_lambda)[0]
 
 
 def explain(answer: Answer, subject: Subject, label: int, variant: str) -> tuple[Explanation, Explanation]:
@@ -212,7 +194,9 @@ def explain(answer: Answer, subject: Subject, label: int, variant: str) -> tuple
 
 
 @cached(
-    LRUCache(KEPT), key=lambda model, subject, reg_lambda: (model.title, subject.key, reg_lambda), condition=threading.Condition()
+    LRUCache(KEPT),
+    key=lambda model, subject, reg_lambda: (model.full.fingerprint, subject.key, reg_lambda),
+    condition=threading.Condition(),
 )
 def _votes(model: Model, subject: Subject, reg_lambda: float) -> np.ndarray:
     fac = model.factorization

@@ -1,0 +1,358 @@
+"""How the Instances page draws what it found: head, both lists, and the two explanations of a chosen label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import escape
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import instance_find as find
+from pages.shared import show
+from pages.shared.instance_subject import Listed, Subject, explain
+from pages.shared.model import Answer
+from xmlcore import Dataset, Explanation
+from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.figures_explain import explanation_bars
+from xmlcore.words import WORD, unknown_words
+
+WORDS_SHOWN = 14
+LABELS_IN_HOVER = 12
+SYMBOLS = {RIDGE: "●", RIDGE_PS: "◆"}
+COLORS = {RIDGE: "#0072B2", RIDGE_PS: "#E69F00"}
+STYLE = """<style>
+.inst h3 { padding: 0; margin: 0 0 .3rem; overflow-wrap: anywhere; }
+.inst p { margin: 0 0 .5rem; }
+.inst .chips { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0 0 .6rem; align-items: baseline; }
+.inst .chip { border: 1px solid rgba(128,128,128,.5); border-radius: .4rem; padding: .05rem .45rem; font-size: .9rem;
+  overflow-wrap: anywhere; }
+.inst .missed { border-style: dashed; border-width: 2px; }
+.inst small { font-size: .82rem; opacity: .8; }
+.inst table { width: 100%; border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
+.inst th { text-align: left; font-weight: 600; font-size: .82rem; }
+.inst td, .inst th { padding: .22rem .4rem; border-bottom: 1px solid rgba(128,128,128,.3); vertical-align: top; }
+.inst td.number, .inst th.number { text-align: right; white-space: nowrap; }
+.inst td.name { overflow-wrap: anywhere; min-width: 6.5rem; }
+.inst tr.right td { background: rgba(128,128,128,.14); }
+.inst tr.right td.name { font-weight: 700; }
+.inst td.mark { white-space: nowrap; }
+.inst .list-title { font-weight: 600; margin: 0 0 .2rem; }
+.inst .text { white-space: pre-wrap; overflow-wrap: anywhere; max-height: 12rem; overflow-y: auto; }
+@media (max-width: 640px) { .inst .said { display: none; } .inst td, .inst th { padding: .22rem .25rem; } }
+.inst mark.unknown { background: none; color: inherit; text-decoration: underline dashed 2px; opacity: .7; }
+</style>"""
+
+
+def head(answer: Answer, subject: Subject) -> None:
+    """What weighting did, in one sentence; then labels and words."""
+    parts = [f"<h3>{escape(subject.name)}</h3><p>{_sentence(answer, subject)}</p>"]
+    if subject.relevant is not None:
+        parts.append(_true_labels(answer, subject))
+    parts.append(_features(answer.dataset, subject))
+    st.html(f"{STYLE}<div class='inst'>{''.join(parts)}</div>")
+
+
+def _sentence(answer: Answer, subject: Subject) -> str:
+    if not subject.features[0].size:
+        return (
+            "It has none of the features that the model knows, so every label scores 0 and the lists are only the "
+            "first labels in the order of the data set."
+        )
+    k = answer.K
+    moved = [f"brought in {_named(answer, subject.brought_in)}"] if subject.brought_in else []
+    if subject.dropped:
+        moved.append(f"dropped {_named(answer, subject.dropped)}")
+    same_order = [e.label for e in subject.lists[RIDGE]] == [e.label for e in subject.lists[RIDGE_PS]]
+    if moved:
+        told = f"Weighting {' and '.join(moved)}."
+    elif same_order:
+        told = f"Weighting changed nothing among the first {k}."
+    else:
+        told = f"Weighting changed only the order of the first {k}."
+    if subject.relevant is None:
+        return told
+    if not subject.relevant.size:
+        return f"{told} The data gives this instance no label, so nothing can be right."
+    hits = {variant: sum(bool(entry.right) for entry in subject.lists[variant]) for variant in subject.lists}
+    return (
+        f"{told} Of its {subject.relevant.size} label{'s' if subject.relevant.size > 1 else ''}, {hits[RIDGE]} "
+        f"{'are' if hits[RIDGE] != 1 else 'is'} among the first {k} of {RIDGE} and {hits[RIDGE_PS]} with PS."
+    )
+
+
+def _named(answer: Answer, entries: list[Listed]) -> str:
+    said = {True: " (right)", False: " (wrong)", None: ""}
+    names = [f"<b>{escape(answer.dataset.label_name(entry.label))}</b>{said[entry.right]}" for entry in entries]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _true_labels(answer: Answer, subject: Subject) -> str:
+    chips = []
+    for label in subject.relevant.tolist():
+        places = [subject.places[variant][label] for variant in (RIDGE, RIDGE_PS)]
+        missed = min(places) > answer.K
+        chips.append(
+            f"<span class='chip{' missed' if missed else ''}'><b>{escape(answer.dataset.label_name(label))}</b> "
+            f"<small>on {answer.dataset.label_counts[label]:,} · {SYMBOLS[RIDGE]} {places[0]:,} · "
+            f"{SYMBOLS[RIDGE_PS]} {places[1]:,}{' · missed by both' if missed else ''}</small></span>"
+        )
+    return (
+        f"<div class='chips'><span>Its labels</span>{''.join(chips) or '<span>none</span>'}"
+        f"<small>on so many training instances · place with {SYMBOLS[RIDGE]} {RIDGE}, {SYMBOLS[RIDGE_PS]} with PS"
+        "</small></div>"
+    )
+
+
+def _features(data: Dataset, subject: Subject) -> str:
+    index, values = subject.features
+    words = _kind(data)
+    chips = [
+        f"<span class='chip'>{escape(data.feature_name(feature))} <small>{value:.2f}</small></span>"
+        for feature, value in zip(index.tolist()[:WORDS_SHOWN], values.tolist(), strict=False)
+    ]
+    rest = index.size - len(chips)
+    more = f"<small>and {rest:,} more</small>" if rest else ""
+    return f"<div class='chips'><span>Its {words}, by weight</span>{''.join(chips) or '<span>none</span>'}{more}</div>"
+
+
+def _kind(data: Dataset) -> str:
+    """What the features are called: words where they have names, which all data sets of texts give them."""
+    return "words" if data.feature_names is not None else "features"
+
+
+def lists(answer: Answer, subject: Subject) -> None:
+    """Both lists side by side, with where weighting moved each label."""
+    for column, variant, arrow in zip(st.columns(2), (RIDGE, RIDGE_PS), (_to, _from), strict=True):
+        with column:
+            st.html(f"<div class='inst'>{_table(answer, subject, variant, arrow)}</div>")
+    st.caption(
+        f"Training: on how many training instances the label is. {RIDGE_PS} ranks by θ · score. Arrows: where "
+        "weighting moved a label."
+    )
+
+
+def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[Listed, int], str]) -> str:
+    data, known = answer.dataset, subject.relevant is not None
+    rows = []
+    for entry in subject.lists[variant]:
+        sign, said = ("✓", "right") if entry.right else ("✗", "wrong")
+        mark = f"<td class='mark'>{sign} <span class='said'>{said}</span></td>" if known else ""
+        rows.append(
+            f"<tr{' class=right' if entry.right else ''}><td class='number'>{entry.place}</td>"
+            f"<td class='name'>{_breakable(data.label_name(entry.label))}</td>"
+            f"<td class='number'>{entry.score:.3f}</td>"
+            f"<td class='number'>{data.label_counts[entry.label]:,}</td>"
+            f"{mark}<td class='mark'>{arrow(entry, answer.K)}</td></tr>"
+        )
+    score = "Score" if variant == RIDGE else "θ · score"
+    moved = "With PS" if variant == RIDGE else "Moved"
+    return (
+        f"<p class='list-title'><span style='color:{COLORS[variant]}'>{SYMBOLS[variant]}</span> {variant}</p>"
+        f"<table><thead><tr><th class='number'>#</th><th>Label</th><th class='number'>{score}</th>"
+        f"<th class='number'>Training</th>{'<th></th>' if known else ''}<th>{moved}</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _breakable(name: str) -> str:
+    """The name as HTML that may break after its punctuation, rather than within a word."""
+    return re.sub(r"([:\-_./]+)", r"\1<wbr>", escape(name))
+
+
+def _to(entry: Listed, k: int) -> str:
+    if entry.other_place > k:
+        return f"out, to {entry.other_place:,}"
+    if entry.other_place == entry.place:
+        return "="
+    return f"{'↑' if entry.other_place < entry.place else '↓'} to {entry.other_place}"
+
+
+def _from(entry: Listed, k: int) -> str:
+    if entry.other_place > k:
+        return f"<b>↑ in</b>, from {entry.other_place:,}"
+    if entry.other_place == entry.place:
+        return "="
+    return f"{'↑' if entry.other_place > entry.place else '↓'} from {entry.other_place}"
+
+
+def chosen_label(answer: Answer, subject: Subject) -> int | None:
+    """Which label is explained: the chosen one, else what weighting brought in, else the first."""
+    if st.session_state[find.LABEL] is not None:
+        return st.session_state[find.LABEL]
+    candidates = [entry.label for entry in subject.brought_in] + subject.labels
+    return candidates[0] if candidates else None
+
+
+@st.fragment
+def why(answer: Answer, subject: Subject) -> None:
+    """Chooses a label and explains its score, as a sum over words and as a sum over training instances."""
+    state, data = st.session_state, answer.dataset
+    label = chosen_label(answer, subject)
+    if label is None:
+        return
+    options = subject.labels if label in subject.labels else [*subject.labels, label]
+    marks = {entry.label: "✓ " for each in subject.lists.values() for entry in each if entry.right}
+    if subject.relevant is not None:
+        marks.update({each: "✓ " for each in subject.relevant.tolist()})
+    state["label_choice"] = label
+    st.pills(
+        "Why this label?",
+        options,
+        required=True,
+        format_func=lambda each: marks.get(each, "") + plain_markdown(data.label_name(each)),
+        key="label_choice",
+        on_change=lambda: state.update({find.LABEL: state["label_choice"]}),
+        help="✓: a label that the instance has." if subject.relevant is not None else None,
+    )
+    find.write_link()
+    if not subject.features[0].size:
+        return
+    if not answer.model.ready:
+        st.info(_not_yet(answer), icon=":material/hourglass_top:")
+        return
+    variant = RIDGE
+    if answer.settings.reg_lambda != answer.settings.reg_lambda_ps:
+        variant = st.segmented_control(
+            "Explain the score of",
+            [RIDGE, RIDGE_PS],
+            default=RIDGE,
+            required=True,
+            key="explained",
+            bind="query-params",
+        )
+    parts = explain(answer, subject, label, variant)
+    st.html(f"<div class='inst'><p>{_told(answer, label, variant, parts[0])}</p></div>")
+    _charts(answer, subject, label, variant, parts)
+
+
+def _not_yet(answer: Answer) -> str:
+    if answer.model.progress.error:
+        return f"The matrix could not be factorised, so no score can be taken apart: {answer.model.progress.error}"
+    return (
+        "The explanations appear here by themselves, some seconds from now, when the matrix is factorised. The lists "
+        "above are exact already."
+    )
+
+
+def _told(answer: Answer, label: int, variant: str, explanation: Explanation) -> str:
+    name, theta = escape(answer.dataset.label_name(label)), answer.theta[label]
+    same = answer.settings.reg_lambda == answer.settings.reg_lambda_ps
+    if same:
+        return (
+            f"<b>{name}</b> scores {explanation.score:.3f}, the sum of the bars in either chart. With PS everything is "
+            f"θ = {theta:.2f} times as much, each bar and the score: {theta * explanation.score:.3f}."
+        )
+    if variant == RIDGE:
+        return (
+            f"<b>{name}</b> scores {explanation.score:.3f} with {RIDGE}, the sum of the bars in either chart. With PS "
+            f"everything would be θ = {theta:.2f} times as much, but PS has a λ of its own here: choose it above."
+        )
+    return (
+        f"<b>{name}</b> scores {explanation.score:.3f} with PS, at its own λ = {answer.settings.reg_lambda_ps:g}: the "
+        f"sum of the bars in either chart. θ = {theta:.2f} is in every bar; without it all are that many times less."
+    )
+
+
+def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: tuple[Explanation, Explanation]) -> None:
+    data = answer.dataset
+    by_feature, by_instance = parts
+    index, values = subject.features
+    weight_of = dict(zip(index.tolist(), values.tolist(), strict=True))
+    label_name = data.label_name(label)
+    words = _kind(data)
+    sides = (
+        (
+            "explain_features",
+            by_feature,
+            [data.feature_name(n) for n in by_feature.index.tolist()],
+            words,
+            [
+                f"<b>{escape(data.feature_name(n))}</b><br>{weight_of[n]:.3f} here × {c / weight_of[n]:+.3f} in W"
+                for n, c in zip(by_feature.index.tolist(), by_feature.contribution.tolist(), strict=True)
+            ],
+            f"By {words[:-1]}: how much there is of it here, times its weight in W for this label.",
+        ),
+        (
+            "explain_instances",
+            by_instance,
+            [train_name(data, i) for i in by_instance.index.tolist()],
+            "training instances",
+            [_voter(data, i) for i in by_instance.index.tolist()],
+            f"By training instance: the {data.label_counts[label]:,} with this label have one vote each.",
+        ),
+    )
+    for column, (name, part, names, kind, hover, caption) in zip(st.columns(2), sides, strict=True):
+        with column:
+            show.chart(
+                explanation_bars(
+                    names,
+                    part.contribution,
+                    part.others,
+                    part.n_others,
+                    part.score,
+                    variant=variant,
+                    kind=kind,
+                    hover=hover,
+                ),
+                name=name,
+                caption=caption,
+                alt=_alt(kind, label_name, names, part),
+                data=lambda part=part, names=names, kind=kind: _frame(part, names, kind),
+            )
+
+
+def _alt(kind: str, label_name: str, names: list[str], part: Explanation) -> str:
+    largest = ", ".join(f"{n} {c:+.3f}" for n, c in zip(names[:3], part.contribution, strict=False))
+    return (
+        f"Bars: which {kind} make the score {part.score:.3f} of {label_name}. Largest: {largest or 'none'}; all others "
+        f"{part.others:+.3f}."
+    )
+
+
+def _frame(part: Explanation, names: list[str], kind: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            kind: [*names, f"all {part.n_others} others", "score"],
+            "contribution": np.append(part.contribution, [part.others, part.score]),
+        }
+    )
+
+
+def train_name(data: Dataset, row: int) -> str:
+    """The training instance's name, or its number where there are no names."""
+    return f"training instance {row}" if data.train_names is None else str(data.train_names[row])
+
+
+def _voter(data: Dataset, row: int) -> str:
+    labels = data.Y_train[[row]].indices.tolist()
+    shown = "".join(f"<br>· {escape(data.label_name(label))}" for label in labels[:LABELS_IN_HOVER])
+    rest = f"<br>and {len(labels) - LABELS_IN_HOVER} more" if len(labels) > LABELS_IN_HOVER else ""
+    return f"<b>{escape(train_name(data, row))}</b>, with the labels{shown}{rest}"
+
+
+def text_with_unknown_words(data: Dataset, text: str) -> None:
+    """The typed text with the words marked that the vocabulary does not know, and the same in a sentence."""
+    unknown = unknown_words(text, data.feature_names)
+    marked, end, lacking = [], 0, set(unknown)
+    for word in re.finditer(WORD, text):
+        marked.append(escape(text[end : word.start()]))
+        told = escape(word.group())
+        marked.append(f"<mark class='unknown'>{told}</mark>" if word.group().lower() in lacking else told)
+        end = word.end()
+    marked.append(escape(text[end:]))
+    told = (
+        f"<small>Underlined: not among the {data.n_features:,} words of the vocabulary, so without any effect: "
+        f"{escape(', '.join(unknown))}.</small>"
+        if unknown
+        else f"<small>All of its words are among the {data.n_features:,} of the vocabulary, or say nothing, as “the” "
+        "or a number.</small>"
+    )
+    st.html(f"{STYLE}<div class='inst'><div class='text'>{''.join(marked)}</div><p>{told}</p></div>")
+
+
+def plain_markdown(text: str) -> str:
+    """The text such that Markdown shows it as it is."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:&])", r"\\\1", text)

@@ -1,0 +1,81 @@
+"""The figure of an explanation: one score as the sum of its bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xmlcore.figures import INK, LOOKS, TEMPLATE
+
+ROW_PIXELS = 25
+LONGEST_NAME = 30
+
+
+def explanation_bars(
+    names: Sequence[str],
+    contributions: np.ndarray,
+    others: float,
+    n_others: int,
+    score: float,
+    *,
+    variant: str,
+    kind: str,
+    hover: Sequence[str],
+) -> go.Figure:
+    """Horizontal bars of the largest terms, of all others together, and of the score that they add up to.
+
+    Args:
+        names: of features or training instances, those with the largest terms first; as plain text.
+        contributions: their terms, shape (names,). others: the sum of the n_others other terms. score: the whole.
+        variant: XML-ridge or XML-ridge with PS, for the colour.
+        kind: what the bars are, in the plural: "words".
+        hover: for each name what else is to be told, as Plotly's HTML.
+    """
+    values, ticks, told = [*map(float, contributions)], [*map(_short, names)], [*hover]
+    if n_others:
+        values.append(float(others))
+        ticks.append(f"all {n_others:,} others")
+        told.append(f"all {n_others:,} other {kind} together")
+    n_terms, color = len(values), LOOKS[variant].color
+    values.append(float(score))
+    # Bars are at numbers, not at names: two training instances may have one name.
+    places = np.arange(len(values))
+    trace = go.Bar(
+        x=values,
+        y=places,
+        orientation="h",
+        marker={
+            "color": [color] * len(names) + ["white"] * (n_terms - len(names)) + [INK],
+            "line": {"color": [color] * n_terms + [INK], "width": 1.5},
+        },
+        text=[f"{value:+.3f}" for value in values[:-1]] + [f"{score:.3f}"],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[*told, "the sum of the bars above"],
+        hovertemplate="%{customdata}<br>%{x:+.4f}<extra></extra>",
+        showlegend=False,
+    )
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.18 * (high - low or 1.0)  # for the numbers beside the bars
+    figure = go.Figure(trace)
+    figure.update_layout(template=TEMPLATE, height=90 + ROW_PIXELS * len(values), margin={"t": 12})
+    figure.update_xaxes(title="Contribution to the score", range=[low - (room if low < 0 else 0), high + room])
+    figure.update_yaxes(
+        title={"text": kind[0].upper() + kind[1:], "standoff": 10},
+        tickmode="array",
+        tickvals=places,
+        ticktext=[*ticks, "score"],
+        range=[len(places) - 0.5, -0.5],  # the largest on top
+        ticks="outside",
+        ticklen=5,
+        tickcolor="white",
+        showgrid=False,
+    )
+    figure.add_hline(y=n_terms - 0.5, line={"color": INK, "width": 1})
+    return figure
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
