@@ -137,7 +137,7 @@ class Model:
         if not (put_features(kept, features, self.full.X_train) and put_features(kept, labels, self.full.Y_train)):
             raise DataError(kept.notices[-1])
         arguments = {"features_key": features, "labels_key": labels, "result_key": result}
-        title = f"{self.title}, {self.form} of {self.size:,}"
+        title = f"{self.form} of {self.size:,}"  # seen by all visitors: nothing of an upload in it
         self.task = submit(result, factorize, arguments, store=kept, title=title, again=True)
         self.task.wait()
         if self.task.state != "done":

@@ -11,9 +11,9 @@ import pandas as pd
 
 from pages.shared import behind, model
 from pages.shared.settings import K_MAX, lambda_text
-from xmlcore import Dataset, Evaluation
+from xmlcore import Dataset, Evaluation, top_k_both
 from xmlcore.dataset import take_rows
-from xmlcore.evaluation import evaluate_blocks
+from xmlcore.evaluation import evaluate_rankings
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.leaveout import sample_families
 from xmlcore.metrics import make_ruler
@@ -50,21 +50,23 @@ def whole_test_set(answer: model.Answer) -> behind.Filling[Evaluation]:
 
 def _whole_steps(answer: model.Answer) -> Iterator[Evaluation]:
     data, fac, settings = answer.model.full, answer.model.factorization, answer.settings
-
-    def score_block(rows: slice, reg_lambda: float) -> np.ndarray:
+    ruler = make_ruler(data.Y_test, answer.metric_theta, max(answer.evaluation.ks))
+    tops = np.empty((2, data.n_test, ruler.k_max), np.int32)
+    for start in range(0, data.n_test, answer.dataset.n_test):
         behind.step_aside()
-        return fac.scores(fac.project(take_rows(data.X_test, rows)), reg_lambda)
-
-    yield evaluate_blocks(
-        score_block,
-        data.Y_test.shape,
-        make_ruler(data.Y_test, answer.metric_theta, max(answer.evaluation.ks)),
-        settings.reg_lambda,
-        answer.theta,
+        rows = slice(start, min(start + answer.dataset.n_test, data.n_test))
+        mask = None if data.test_filter is None else data.test_filter[rows]
+        P = fac.project(take_rows(data.X_test, rows))
+        scores = fac.scores(P, settings.reg_lambda)
+        tops[:, rows] = top_k_both(scores, answer.theta, ruler.k_max, mask)
+        if settings.reg_lambda_ps != settings.reg_lambda:
+            tops[1, rows] = top_k_both(fac.scores(P, settings.reg_lambda_ps), answer.theta, ruler.k_max, mask)[1]
+    yield evaluate_rankings(
+        *tops,
+        ruler,
         answer.evaluation.ks,
-        rows_per_block=answer.dataset.n_test,
+        reg_lambda=settings.reg_lambda,
         reg_lambda_ps=settings.reg_lambda_ps,
-        exclude=data.test_filter,
     )
 
 
