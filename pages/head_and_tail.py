@@ -29,6 +29,7 @@ BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "share
 CUTS = (1, 2, 3, 5, 7, *(step * 10**power for power in range(4) for step in (10, 15, 20, 30, 50, 70)), 100_000)
 OUTCOMES = {"won": "only with PS", "lost": "only without PS", "kept": "by both", "missed": "by neither"}
 LINKS = 8
+TABLE_HEIGHT = 320  # pixels: with the instances of a chosen row on one screen
 
 settings = frame.guard()
 answer = model.answer(settings)
@@ -117,7 +118,7 @@ def gains_and_losses() -> None:
         )
 
 
-@cached(LRUCache(16), key=lambda of, low, high: (of.title, low, high), condition=threading.Condition())
+@cached(LRUCache(16), key=lambda of, low, high: (of.full.fingerprint, low, high), condition=threading.Condition())
 def profile(of: model.Model, tail_below: int, head_from: int) -> go.Figure:
     """Does not depend on the settings, so that a change of λ does not draw it anew."""
     data = of.dataset
@@ -188,20 +189,30 @@ def labels() -> None:
     st.subheader("Labels that gain and labels that pay")
     label = labels_of.chosen_label(settings.data, dataset.n_labels)
     names = labels_of.label_names(dataset)
-    search, order = st.columns([3, 2])
+    search, sort, choice = st.columns([2, 2, 3])
     text = search.text_input(
         "Search labels", value="", placeholder="Part of a name", key="find_label", bind="query-params"
     )
-    order = order.selectbox("In the order", list(labels_of.ORDERS), key="label_order", bind="query-params")
+    order = sort.selectbox("In the order", list(labels_of.ORDERS), key="label_order", bind="query-params")
     every = labels_of.ordered(table, names, labels_of.found(names, text), order)
     shown = every[: labels_of.MOST_ROWS]
     labels_of.mirror(label, shown)
+    choice.selectbox(
+        "Show the test instances of",
+        shown.tolist() if label is None or label in shown else [label, *shown.tolist()],
+        index=None,
+        format_func=lambda each: str(names[each]),
+        key=labels_of.LIST_KEY,
+        on_change=labels_of.choose_from_list,
+        placeholder="Choose a label here, or a row of the table",
+    )
     st.dataframe(
         labels_of.labels_frame(table, names, shown),
         key=labels_of.TABLE_KEY,
         on_select=lambda: labels_of.choose_row(shown),
         selection_mode="single-row",
         hide_index=True,
+        height=TABLE_HEIGHT if len(shown) > TABLE_HEIGHT // 35 else "auto",
         placeholder="none in test",
         column_config={
             "label": st.column_config.TextColumn("Label", pinned=True, width="medium"),
@@ -229,15 +240,6 @@ def labels() -> None:
             type="tertiary",
             help="All labels that were found, in this order",
         )
-    st.selectbox(
-        "Label whose test instances are shown",
-        shown.tolist() if label is None or label in shown else [label, *shown.tolist()],
-        index=None,
-        format_func=lambda each: str(names[each]),
-        key=labels_of.LIST_KEY,
-        on_change=labels_of.choose_from_list,
-        placeholder="Choose here, or a row of the table",
-    )
     if label is not None:
         instances_of(label, str(names[label]))
 
