@@ -108,7 +108,7 @@ def along_lambda(polls: bool) -> None:
                     log_x=True,
                 ),
                 name=f"path_{metric}",
-                caption=f"Large markers: the present λ. Dashed: {paths.held_out_text(answer.dataset)}.",
+                caption=f"Large markers: the present λ. Dashed: {paths.held_out_text(answer)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out",
                 data=partial(paths.table, lines, "lambda", name),
             )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pages.shared import behind, model
 from pages.shared.settings import K_MAX, lambda_text
-from xmlcore import Dataset, Evaluation, top_k_both
+from xmlcore import Evaluation, top_k_both
 from xmlcore.dataset import take_rows
 from xmlcore.evaluation import evaluate_rankings
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
@@ -22,6 +22,7 @@ from xmlcore.selection import Setting, frontier, held_out_path, lambda_grid, lam
 
 N_LAMBDAS = 25
 HELD_OUT_ROWS = 5_000
+HELD_OUT_OPERATIONS = 2e12  # of the whole held-out path: some tens of seconds
 HELP = (
     "Each point is computed exactly, not read off a grid that was prepared. The held-out curve needs no validation "
     "set: each training instance is scored by the model that would have been trained without it and its family. "
@@ -130,6 +131,11 @@ def _grid(answer: model.Answer) -> np.ndarray:
     return lambda_grid(*answer.model.lambda_range, N_LAMBDAS)
 
 
+def _held_out_rows(answer: model.Answer) -> int:
+    each = 2.0 * answer.model.size * answer.dataset.n_labels * N_LAMBDAS
+    return min(answer.dataset.n_train, HELD_OUT_ROWS, max(200, int(HELD_OUT_OPERATIONS / each)))
+
+
 def _ks(answer: model.Answer) -> tuple[int, ...]:
     return tuple(range(1, min(K_MAX, answer.dataset.n_labels) + 1))
 
@@ -159,15 +165,15 @@ def _held_out_steps(answer: model.Answer) -> Iterator[Evaluation]:
         answer.metric_theta,
         _ks(answer),
         groups=data.train_groups,
-        rows=sample_families(data.train_groups, data.n_train, HELD_OUT_ROWS),
+        rows=sample_families(data.train_groups, data.n_train, _held_out_rows(answer)),
         exclude=data.train_filter,
         progress=lambda fraction: behind.step_aside(),
     )
 
 
-def held_out_text(data: Dataset) -> str:
+def held_out_text(answer: model.Answer) -> str:
     """Which training instances the held-out curve is of, and what was left out with each."""
-    rows = min(HELD_OUT_ROWS, data.n_train)
+    data, rows = answer.dataset, _held_out_rows(answer)
     which = f"about {rows:,} of {data.n_train:,}" if rows < data.n_train else f"{rows:,}"
     family = "its whole family (its source package)" if data.train_groups is not None else "itself"
     return f"{which} training instances, each scored by the exact model trained without {family}"
