@@ -26,7 +26,8 @@ _PIECE = 1 << 20
 _TAR_BLOCK = 512
 # Metadata blocks of a tar file (long names, extended headers) are read into memory whole by tarfile.
 _MAX_TAR_METADATA = 1 << 20
-_DAMAGE = (
+# What the standard library raises when an archive is not what it says.
+DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
     gzip.BadGzipFile,
@@ -37,6 +38,7 @@ _DAMAGE = (
     OSError,
     RuntimeError,
     ValueError,
+    LookupError,
     OverflowError,
 )
 
@@ -78,7 +80,7 @@ def is_array_archive(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except _DAMAGE:
+    except DAMAGE:
         return False
     return bool(names) and all(name.endswith(".npy") for name in names)
 
@@ -106,7 +108,7 @@ def expand_zip(path: Path, name: str, budget: Budget) -> Iterator[tuple[str, Pat
                 yield inner, target
     except DataError:  # a ValueError, so it would be taken for damage below
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _damaged(name, "zip", error) from error
 
 
@@ -118,7 +120,7 @@ def expand_gzip(path: Path, name: str, budget: Budget) -> Path:
             _copy(stream, target, name, path.stat().st_size, budget)
     except DataError:  # a ValueError, so it would be taken for damage below
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _damaged(name, "gzip", error) from error
     return target
 
@@ -141,7 +143,7 @@ def expand_tar(path: Path, name: str, budget: Budget) -> Iterator[tuple[str, Pat
                 yield inner, target
     except DataError:  # a ValueError, so it would be taken for damage below
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _damaged(name, "tar", error) from error
 
 

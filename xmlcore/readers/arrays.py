@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import zipfile
+from tokenize import TokenError
 from typing import BinaryIO
 
 import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import Block, DataError
+from xmlcore.readers.archives import DAMAGE
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits
 
 # Larger dense files stay on disk and are paged in as they are used.
 _MAP_FROM = 1_000_000_000
-_UNREADABLE = (zipfile.BadZipFile, ValueError, TypeError, EOFError, OSError, RuntimeError, OverflowError, SyntaxError)
+_UNREADABLE = (*DAMAGE, TypeError, SyntaxError, TokenError)
 
 
 def expanded_size(file: DataFile) -> int:
@@ -151,24 +153,42 @@ def _sparse(arrays: dict[str, np.ndarray], file: DataFile, limits: Limits) -> sp
         kind = "csc"
     with np.errstate(over="ignore"):
         data = data.astype(np.float32, copy=False)
-    return _canonical(data, places, kind, (rows, columns), file)
+    if kind == "coo":
+        fits = len(data) == len(places[0]) == len(places[1])
+        if not (fits and _within(places[0], rows) and _within(places[1], columns)):
+            raise located(file, None, f"is no valid sparse matrix; expected indices within {rows}×{columns}")
+        matrix = sparse.coo_array((data, tuple(places)), shape=(rows, columns)).tocsr()
+        return _without_repetitions(matrix, len(data), file)
+    return checked_csr(data, *places, kind, (rows, columns), file)
 
 
-def _canonical(
-    data: np.ndarray, places: list[np.ndarray], kind: str, shape: tuple[int, int], file: DataFile
+def checked_csr(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, kind: str, shape: tuple[int, int], file: DataFile
 ) -> sparse.csr_array:
-    try:
-        if kind == "coo":
-            matrix = sparse.coo_array((data, tuple(places)), shape=shape)
-            entries = matrix.nnz
-            matrix = matrix.tocsr()
-        else:
-            matrix = (sparse.csr_array if kind == "csr" else sparse.csc_array)((data, *places), shape=shape)
-            matrix.check_format(full_check=True)
-            matrix = sparse.csr_array(matrix)
-            entries = matrix.nnz
-    except (ValueError, TypeError, IndexError) as error:
-        raise located(file, None, f"is no valid sparse matrix ({error}); expected indices within {shape}") from error
+    """A CSR array of the three arrays of a matrix in the form `kind`, "csr" or "csc": sorted, without stored zeros.
+
+    Every index is checked here, because scipy does not look at the starts of a matrix without entries and then reads
+    beyond them. Raises DataError, naming the file, where one is out of range or an entry is named twice.
+    """
+    major, minor = shape if kind == "csr" else shape[::-1]
+    valid = len(indptr) == major + 1 and indptr[0] == 0 and _within(indptr, min(len(indices), len(data)) + 1)
+    if valid:
+        starts = indptr.astype(np.int64)
+        count = int(starts[-1])
+        valid = bool((np.diff(starts) >= 0).all()) and _within(indices[:count], minor)
+    if not valid:
+        raise located(file, None, f"is no valid sparse matrix; expected indices within {shape[0]}×{shape[1]}")
+    index = np.int32 if count < 2**31 else np.int64
+    arrays = data[:count], indices[:count].astype(index, copy=False), starts.astype(index)
+    matrix = (sparse.csr_array if kind == "csr" else sparse.csc_array)(arrays, shape=shape).tocsr()
+    return _without_repetitions(matrix, count, file)
+
+
+def _within(indices: np.ndarray, bound: int) -> bool:
+    return indices.size == 0 or (int(indices.min()) >= 0 and int(indices.max()) < bound)
+
+
+def _without_repetitions(matrix: sparse.csr_array, entries: int, file: DataFile) -> sparse.csr_array:
     matrix.sum_duplicates()
     if matrix.nnz < entries:
         raise located(file, None, f"names {entries - matrix.nnz} columns twice in one row; expected each at most once")

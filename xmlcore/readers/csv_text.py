@@ -33,7 +33,10 @@ def _separator(file: DataFile) -> str | None:
 def _columns(file: DataFile) -> list[str]:
     separator = _separator(file)
     first = file.head().partition(b"\n")[0].decode(errors="replace")
-    return next(csv.reader([first], delimiter=separator), []) if separator else []
+    try:
+        return next(csv.reader([first], delimiter=separator), []) if separator else []
+    except csv.Error:
+        return []
 
 
 def has_header(file: DataFile) -> bool:

@@ -8,25 +8,21 @@ instances are rows. Labels are 0 and 1, or -1 and 1.
 from __future__ import annotations
 
 import re
-import struct
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
 
 from xmlcore.dataset import Block, DataError
 from xmlcore.readers.files import DataFile, located, role, train_and_test
 from xmlcore.readers.limits import Limits
+from xmlcore.readers.matlab_file import read_matrices
 from xmlcore.readers.names import with_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
 
 _SIDE = "train|trn|tr|test|tst|te|ts"
 _NAME = re.compile(rf"(?:({_SIDE})_?)?(data|x|features|target|targets|y|labels)(?:_?({_SIDE}))?")
 _FEATURES = ("data", "x", "features")
-_HEADER, _TAG, _COMPRESSED = 128, 8, 15
-_PIECE = 1 << 20
 # A matrix in which more than this share is not zero is kept dense.
 _DENSE = 0.5
 # Which of features and labels are transposed, in the order in which it is tried.
@@ -78,84 +74,21 @@ def _read(files: Files, options: Options) -> Parsed:
 
 def _pairs(file: DataFile, limits: Limits) -> dict[str, _Pair]:
     """The matrices of a file by side; "train" alone where their names say no side."""
-    _check_expansion(file, limits)
-    try:
-        variables = loadmat(file.path, appendmat=False)
-    except NotImplementedError as error:
-        raise located(file, None, "is of MATLAB's version 7.3; expected one saved with -v7") from error
-    except (Exception, MemoryError) as error:
-        # scipy lets whatever a damaged file provokes through: there is no family of errors to name here.
-        first = str(error).partition("\n")[0][:120]
-        raise located(file, None, f"cannot be read as a MATLAB file ({first}); expected a whole one") from error
-    found: dict[tuple[str, bool], tuple[str, object]] = {}
-    for name, value in variables.items():
+    variables = read_matrices(file, _NAME, limits)
+    found: dict[tuple[str, bool], Block] = {}
+    for name, matrix in variables.items():
         if parts := _NAME.fullmatch(name.lower()):
             word = parts[1] or parts[3]
             side = "" if word is None else role(DataFile(word, file.path))
-            found.setdefault((side, parts[2] in _FEATURES), (name, value))
+            found.setdefault((side, parts[2] in _FEATURES), matrix)
     sides = [side for side in ("train", "test") if (side, True) in found and (side, False) in found]
     if "train" not in sides:
         sides = [""] if ("", True) in found and ("", False) in found else sides[:1]
     if not sides:
-        held = ", ".join(sorted(name for name in variables if not name.startswith("__"))[:8]) or "nothing"
+        held = ", ".join(sorted(variables)[:8]) or "nothing"
         raise located(file, None, f"holds {held}; expected a matrix data (or X) and a matrix target (or Y)")
-    pairs = {}
-    for side in sides:
-        X, Y = (_matrix(*found[side, is_features], file, limits) for is_features in (True, False))
-        pairs[side if len(sides) > 1 else "train"] = _Pair(file, X, Y)
-    return pairs
-
-
-def _check_expansion(file: DataFile, limits: Limits) -> None:
-    """Raises DataError where the compressed variables of a file would expand beyond the limits."""
-    expanded = 0
-    size = file.path.stat().st_size
-    with file.path.open("rb") as stream:
-        header = stream.read(_HEADER)
-        order = "<" if header[126:128] == b"IM" else ">"
-        while len(tag := stream.read(_TAG)) == _TAG:
-            kind, length = struct.unpack(order + "II", tag)
-            if kind != _COMPRESSED:
-                stream.seek(length, 1)
-                continue
-            unpacker = zlib.decompressobj()
-            while length > 0 and (piece := stream.read(min(length, _PIECE))):
-                length -= len(piece)
-                try:
-                    while piece:
-                        expanded += len(unpacker.decompress(piece, _PIECE))
-                        piece = unpacker.unconsumed_tail
-                        if expanded > limits.max_expanded_bytes:
-                            limit = f"{limits.max_expanded_bytes / 1e6:,.0f} MB, the limit"
-                            raise located(file, None, f"expands to more than {limit}")
-                except zlib.error as error:
-                    raise located(file, None, f"is damaged ({error}); expected a whole MATLAB file") from error
-    if expanded > limits.ratio_counts_from and expanded > limits.max_ratio * size:
-        raise located(file, None, f"expands to more than {limits.max_ratio} times its size; expected data")
-
-
-def _matrix(name: str, value: object, file: DataFile, limits: Limits) -> Block:
-    is_numbers = sparse.issparse(value) or (isinstance(value, np.ndarray) and value.ndim == 2)
-    if not is_numbers or value.dtype.kind not in "biuf":
-        raise located(file, None, f"{name} is no matrix of numbers; expected rows and columns of numbers")
-    if max(value.shape) > limits.max_rows:
-        raise located(file, None, f"{name} has the shape {value.shape}; expected at most {limits.max_rows} rows")
-    with np.errstate(over="ignore"):
-        if sparse.issparse(value):
-            matrix = sparse.csc_array(value)
-            try:
-                matrix.check_format(full_check=True)
-            except ValueError as error:
-                raise located(file, None, f"{name} is no valid sparse matrix ({error})") from error
-            matrix = sparse.csr_array(matrix.astype(np.float32))
-            matrix.sum_duplicates()
-            matrix.eliminate_zeros()
-            values = matrix.data
-        else:
-            values = matrix = np.asarray(value, np.float32)
-    if not np.isfinite(values).all():
-        raise located(file, None, f"{name} holds NaN, infinity or a value beyond single precision")
-    return matrix
+    pairs = {side: _Pair(file, found[side, True], found[side, False]) for side in sides}
+    return pairs if len(sides) > 1 else {"train": pairs[sides[0]]}
 
 
 def _turns(pairs: list[_Pair]) -> tuple[bool, bool]:

@@ -1,0 +1,181 @@
+"""Archives: the same data set whatever it is packed in, and nothing that an archive may try gets through."""
+
+import gzip
+import io
+import tarfile
+import tempfile
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from xmlcore.readers import LIMITS, read, recognise
+
+FILES = {"set/train.txt": "2 3 2\n0 0:1 2:1\n1 1:2\n", "set/test.txt": "1 3 2\n1 2:1\n"}
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path, monkeypatch):
+    """The folder in which archives are expanded; it must be empty after every test."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def zipped(members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def tarred(members: dict[str, str | bytes | tarfile.TarInfo], mode: str = "w") -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, content in members.items():
+            if isinstance(content, tarfile.TarInfo):
+                archive.addfile(content)
+                continue
+            raw = content if isinstance(content, bytes) else content.encode()
+            info = tarfile.TarInfo(name)
+            info.size = len(raw)
+            archive.addfile(info, io.BytesIO(raw))
+    return out.getvalue()
+
+
+def junk(members):
+    return {"__MACOSX/set/._train.txt": b"\0\1", "set/.DS_Store": b"\0\0", **members}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("set.zip", zipped(junk(FILES))),
+        ("set.zip", zipped(FILES, zipfile.ZIP_STORED)),
+        ("set.zip", zipped(FILES, zipfile.ZIP_LZMA)),
+        ("set.zip", zipped({f"{name}.gz": gzip.compress(text.encode()) for name, text in FILES.items()})),
+        ("set.tar", tarred(junk(FILES))),
+        ("set.tar.gz", tarred(FILES, "w:gz")),
+        ("set.tgz", tarred(FILES, "w:gz")),
+        ("set", tarred(FILES, "w:gz")),
+    ],
+)
+def test_an_archive_holds_the_same_data_set_as_its_folder(put, name, content):
+    for inner, text in FILES.items():
+        put(f"plain/{inner}", text)
+    plain = read(put("plain/set/train.txt", FILES["set/train.txt"]).parent)
+    path = put(f"packed/{name}", content)
+    assert recognise(path).format == "xc-text"
+    ds = read(path)
+    assert ds.fingerprint == plain.fingerprint
+
+
+def test_gzipped_files_are_read_alone_several_and_in_folders(put):
+    paths = [put(f"z/{name.split('/')[1]}.gz", gzip.compress(text.encode())) for name, text in FILES.items()]
+    assert read(paths).n_test == 1
+    assert read(paths[0].parent).n_test == 1
+    assert read(paths[0]).n_train == 1
+
+
+def link(name: str, kind: bytes) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    info.linkname = "/etc/passwd"
+    return info
+
+
+def zip_link() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        info = zipfile.ZipInfo("train.txt")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    return out.getvalue()
+
+
+def encrypted() -> bytes:
+    """A zip whose members say that they are encrypted."""
+    raw = bytearray(zipped(FILES))
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = -1
+        while (at := raw.find(signature, at + 1)) >= 0:
+            raw[at + offset] |= 1
+    return bytes(raw)
+
+
+def lying(size: int) -> bytes:
+    """A zip whose directory says that a member of 5 MB has another size."""
+    raw = bytearray(zipped({"train.txt": b"0 0:1\n" * 800_000}))
+    at = raw.find(b"PK\x01\x02")
+    raw[at + 24 : at + 28] = size.to_bytes(4, "little")
+    return bytes(raw)
+
+
+def long_header() -> bytes:
+    info = tarfile.TarInfo("train.txt")
+    info.pax_headers = {"comment": "x" * 2_000_000}
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(info)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.zip", zipped({"../train.txt": "0 0:1\n"}), "a.zip: the name '../train.txt' leads out of the archive"),
+        ("a.zip", zipped({"/etc/train.txt": "0 0:1\n"}), "leads out of the archive"),
+        ("a.zip", zipped({"x/../../y.txt": "0 0:1\n"}), "leads out of the archive"),
+        ("a.zip", zipped({"..\\y.txt": "0 0:1\n"}), "leads out of the archive"),
+        ("a.zip", zipped({"C:/y.txt": "0 0:1\n"}), "leads out of the archive"),
+        ("a.tar", tarred({"../train.txt": "0 0:1\n"}), "leads out of the archive"),
+        ("a.tar.gz", tarred({"/train.txt": "0 0:1\n"}, "w:gz"), "leads out of the archive"),
+        ("a.tar", tarred({"l": link("l", tarfile.SYMTYPE)}), "a.tar: l is a link; expected files only"),
+        ("a.tar", tarred({"l": link("l", tarfile.LNKTYPE)}), "a.tar: l is a link; expected files only"),
+        ("a.tar", tarred({"l": link("l", tarfile.FIFOTYPE)}), "a.tar: l is no plain file"),
+        ("a.zip", zip_link(), "a.zip: train.txt is a link; expected files only"),
+        ("a.zip", encrypted(), "a.zip: set/train.txt is encrypted; expected an archive without a password"),
+        ("a.zip", zipped({"train.txt": b"0" * 20_000_000}), "a.zip expands to more than 200 times its size"),
+        ("a.gz", gzip.compress(b"0" * 20_000_000), "a.gz expands to more than 200 times its size"),
+        ("a.tar.gz", tarred({"t": b"0" * 20_000_000}, "w:gz"), "a.tar.gz expands to more than 200 times its size"),
+        ("a.zip", lying(100), "a.zip is damaged or cut short"),
+        ("a.tar.gz", long_header(), "a.tar.gz has a header of 20000"),
+        ("a.zip", zipped(FILES)[:-30], "a.zip"),
+        ("a.gz", gzip.compress(b"0 0:1\n" * 1000)[:-12], "a.gz is damaged or cut short"),
+        ("a.tar", tarred({"train.txt": "0 0:1\n" * 5000})[:9000], "a.tar is damaged or cut short"),
+        ("a.zip", b"no zip", "a.zip is no archive, whatever its name says"),
+        ("a.zip", zipped({}), "a.zip holds no file; expected a data set"),
+        ("a.zip", zipped({".hidden": "x"}), "a.zip holds no file; expected a data set"),
+        ("a.zip", zipped({f"{i}.txt": "x" for i in range(1001)}), "a.zip holds too many files; expected at most 1000"),
+        ("a.zip", zipped({"a.txt": "0 0:1", "./a.txt": "0 0:1"}), "two files are called a.txt"),
+    ],
+)
+def test_an_archive_that_is_none_or_means_harm_is_refused(put, refusal, tmp_path, name, content, expected):
+    message = refusal(put(f"up/{name}", content))
+    assert expected in message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "up"]
+
+
+def test_all_archives_together_may_not_expand_beyond_the_limit(put, refusal):
+    limits = replace(LIMITS, max_expanded_bytes=10_000)
+    paths = [put(f"{side}.txt.gz", gzip.compress(b"0 0:1\n" * 1000)) for side in ("train", "test")]
+    assert read(paths[0], limits=limits).n_train == 800
+    assert refusal(paths, limits=limits) == "test.txt.gz expands to more than 0 MB, the limit"
+
+
+def test_files_that_are_named_are_bounded_and_folders_by_their_number(put, refusal):
+    path = put("f/train.txt", "0 0:1\n" * 100)
+    put("f/test.txt", "0 0:1\n" * 100)
+    assert refusal(path, limits=replace(LIMITS, max_upload_bytes=500)).startswith("train.txt: files of more than")
+    assert read(path.parent, limits=replace(LIMITS, max_upload_bytes=500)).n_train == 100
+    assert "holds more than 1 files" in refusal(path.parent, limits=replace(LIMITS, max_files=1))
+
+
+def test_what_is_not_there_is_said(tmp_path, refusal):
+    assert "missing does not exist; expected a file or a folder" in refusal(tmp_path / "missing")
+    assert refusal([]) == "no file was given; expected a file, a folder or several files"
+    (tmp_path / "empty").mkdir()
+    assert refusal(tmp_path / "empty") == "empty holds no file; expected a data set"
