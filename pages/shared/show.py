@@ -23,43 +23,68 @@ LAYOUT = """<style>
 [data-testid="stSidebarUserContent"] { padding-bottom: 1rem; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; }
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.image-buttons { display: flex; gap: 0.75rem; }
+.image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; opacity: 0.8; }
+.image-buttons button:is(:hover, :focus-visible) { opacity: 1; text-decoration: underline; }
+.image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 @media (min-width: 641px) { .st-key-body_controls { display: none; } }
 @media (max-width: 640px) { .stMainBlockContainer { padding: 4rem 1rem 2rem; } }
 </style>"""
 
 
+# Plotly's own menu button saves a chart in one format and cannot be reached by keyboard. These buttons press it, with
+# the format that they name.
+IMAGE_BUTTONS = """<div class="image-buttons"><button type="button" title="Save as a drawing">SVG</button>
+<button type="button" title="Save as a picture">PNG</button></div>"""
+SAVE_IMAGE = """<script>
+document.onclick = event => {
+  const button = event.target.closest(".image-buttons button");
+  const block = button && button.closest("[class*='st-key-chart_']");
+  const plot = block && block.querySelector(".js-plotly-plot");
+  if (!plot) return;
+  const format = plot._context.toImageButtonOptions.format;
+  plot._context.toImageButtonOptions.format = button.textContent.trim().toLowerCase();
+  plot.querySelector(".modebar-btn[data-title^='Download']").click();
+  plot._context.toImageButtonOptions.format = format;
+};
+</script>"""
+
+
 def styles() -> None:
     """The few rules that Streamlit has no setting for."""
-    st.html(LAYOUT + (DARK_CHARTS if st.context.theme.type == "dark" else ""))
+    dark = DARK_CHARTS if st.context.theme.type == "dark" else ""
+    st.html(LAYOUT + dark + SAVE_IMAGE, unsafe_allow_javascript=True)
 
 
 def chart(
     figure: go.Figure, *, name: str, caption: str, alt: str, data: Callable[[], pd.DataFrame], key: str | None = None
 ) -> None:
-    """A figure with one line that says what to see, a description for screen readers, and its data as CSV."""
-    st.plotly_chart(
-        figure,
-        theme=None,
-        key=key or name,
-        alt=alt,
-        config={
-            "displaylogo": False,
-            "toImageButtonOptions": {"format": "svg", "filename": name},
-            "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d"],
-        },
-    )
-    with st.container(horizontal=True, wrap=False, vertical_alignment="top"):
-        st.caption(caption, width="stretch")
-        st.download_button(
-            "CSV",
-            data=lambda: data().to_csv(index=False).encode(),
-            file_name=f"{name}.csv",
-            mime="text/csv",
-            key=f"{name}_csv",
-            on_click="ignore",
-            type="tertiary",
-            help="The numbers of this chart",
+    """A figure with one line that says what to see, a description for screen readers, its image and its data."""
+    with st.container(key=f"chart_{name}", gap="xsmall"):
+        st.plotly_chart(
+            figure,
+            theme=None,
+            key=key or name,
+            alt=alt,
+            config={
+                "displaylogo": False,
+                "toImageButtonOptions": {"format": "svg", "filename": name, "scale": 2},
+                "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d"],
+            },
         )
+        st.caption(caption)
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.html(IMAGE_BUTTONS, width="content")
+            st.download_button(
+                "CSV",
+                data=lambda: data().to_csv(index=False).encode(),
+                file_name=f"{name}.csv",
+                mime="text/csv",
+                key=f"{name}_csv",
+                on_click="ignore",
+                type="tertiary",
+                help="The numbers of this chart",
+            )
 
 
 def percent(fraction: float) -> str:
