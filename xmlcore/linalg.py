@@ -311,14 +311,19 @@ def largest_eigenvalues(X: tuple[Block, ...], iterations: int = 12) -> np.ndarra
     return np.linalg.eigvalsh(Z.T @ Z)[-4:]
 
 
-def default_memory_budget() -> int:
-    """A quarter of the memory that is free now, in bytes; of the whole memory where the system does not say."""
+def free_memory() -> int:
+    """The memory that is free now, in bytes; the whole memory where the system does not say."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration):
         free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
-    return free // 4
+    return free
+
+
+def default_memory_budget() -> int:
+    """A quarter of the memory that is free now, in bytes."""
+    return free_memory() // 4
 
 
 def check_reg_lambda(reg_lambda: float) -> float:

@@ -1,0 +1,69 @@
+"""Figures of what is in a data set, drawn as those of `xmlcore.figures` are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xmlcore.figures import INK, TEMPLATE
+
+_GREY = "#777777"
+_MOST_BARS = 60
+
+
+def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 340) -> go.Figure:
+    """The share of instances that have 0, 1, 2, … labels, in percent, as two lines of steps.
+
+    train, test: how many instances have so many labels, from 0 on. Counts from sixty labels on are one last point.
+    """
+    figure = go.Figure()
+    for name, counts, dash in (("training instances", train, "solid"), ("test instances", test, "dot")):
+        total = max(int(counts.sum()), 1)
+        shown = np.append(counts[:_MOST_BARS], counts[_MOST_BARS:].sum()) if counts.size > _MOST_BARS else counts
+        ticks = [f"{_MOST_BARS} or more" if at == _MOST_BARS else str(at) for at in range(len(shown))]
+        figure.add_scatter(
+            name=name,
+            x=np.arange(len(shown)),
+            y=100 * shown / total,
+            mode="lines+markers" if len(shown) < 30 else "lines",
+            line={"color": INK if dash == "solid" else _GREY, "dash": dash, "shape": "hvh", "width": 2},
+            customdata=ticks,
+            hovertemplate=f"%{{customdata}} labels: %{{y:.2f}} % of {name}<extra></extra>",
+        )
+    figure.update_layout(template=TEMPLATE, height=height)
+    figure.update_xaxes(title="Labels of an instance", rangemode="tozero")
+    figure.update_yaxes(title="Share of instances (%)", rangemode="tozero")
+    return figure
+
+
+def pair_bars(names: Sequence[str], values: np.ndarray, hover: Sequence[str], *, x_title: str) -> go.Figure:
+    """Horizontal bars of the strongest pairs of labels, the strongest at the top.
+
+    Args:
+        names: of the pairs, in order; values: their strength, in the unit that x_title names.
+        hover: what is shown on hover, for each pair.
+    """
+    bars = go.Bar(
+        x=values,
+        y=np.arange(len(names)),
+        orientation="h",
+        marker={"color": _GREY},
+        customdata=list(hover),
+        hovertemplate="%{customdata}<extra></extra>",
+        showlegend=False,
+    )
+    figure = go.Figure([bars])
+    figure.update_layout(template=TEMPLATE, height=90 + 24 * max(len(names), 3))
+    figure.update_xaxes(title=x_title)
+    # Positions, not names: two pairs may be called the same.
+    figure.update_yaxes(
+        title="Pair of labels",
+        tickmode="array",
+        tickvals=np.arange(len(names)),
+        ticktext=[name if len(name) <= 48 else f"{name[:47]}…" for name in names],
+        autorange="reversed",
+        ticks="",
+    )
+    return figure
