@@ -1,0 +1,309 @@
+"""Ridge regression on training data that is never in memory as a whole: one pass over blocks of rows.
+
+Everything that the primal form needs of the training rows is a sum over them. With T the projection of the features
+(the identity where there is none) and F = XT:
+
+    G = Σ_blocks FᵀF,   S = Σ_blocks FᵀY,   G = V diag(σ) Vᵀ,   Q = VᵀS
+    scores(λ) = P diag(1 / (σ + λ)) Q,   P = X_new T V
+
+So no Z = FV is ever stored, and memory depends on the features and labels only: 8 bytes for each number of G (k×k) and
+of S (k×L), 4 for each of V and Q. G and S are summed in float64, because their errors grow with σ_max/λ.
+
+T is scikit-learn's sparse random projection (Li, Hastie and Church, Very Sparse Random Projections, KDD 2006), with
+which the paper reduces AmazonCat-13K.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.random_projection import SparseRandomProjection
+
+from xmlcore import linalg, products
+from xmlcore.dataset import DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
+from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, row_blocks
+from xmlcore.metrics import make_ruler
+from xmlcore.ranking import top_k, top_k_both, top_k_weighted
+
+BLOCK_ROWS = 4_096
+RowBlock = tuple[Features, sparse.csr_array]
+Progress = Callable[[str, int], None]
+
+
+def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Iterator[RowBlock]:
+    """X (D×N) and Y (D×L) in blocks of so many rows; of memory-mapped arrays one block at a time is read."""
+    return ((take_rows(X, part), Y[part]) for part in products.chunks(n_rows(X), rows))
+
+
+def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
+    """Writes row blocks of one sparse X and Y to the folder, two .npz files each; returns how many blocks there were.
+
+    Raises DataError where the folder holds files already, or X is not one sparse block.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise DataError(f"{folder} is not empty; expected a folder for these blocks alone")
+    count = 0
+    for X, Y in blocks:
+        if not sparse.issparse(X):
+            raise DataError(f"X of block {count} is {type(X).__name__}; expected one sparse block")
+        for name, matrix in (("X", X), ("Y", Y)):
+            sparse.save_npz(folder / f"{count:06}.{name}.npz", sparse.csr_array(matrix), compressed=False)
+        count += 1
+    return count
+
+
+def stored_blocks(folder: str | Path) -> Iterator[RowBlock]:
+    """The row blocks that `save_blocks` wrote, in their order, read one by one as they are asked for.
+
+    Raises DataError where the folder holds none.
+    """
+    paths = sorted(Path(folder).glob("*.X.npz"))
+    if not paths:
+        raise DataError(f"{folder} holds no row blocks; expected what save_blocks writes")
+    return ((sparse.load_npz(path), sparse.load_npz(path.with_name(f"{path.name[:-6]}.Y.npz"))) for path in paths)
+
+
+def random_projection(n_features: int, n_components: int, seed: int = 0) -> sparse.csr_array:
+    """T, shape (N, k), float32: the same as `SparseRandomProjection(k, random_state=seed)` of scikit-learn draws.
+
+    One entry in √N is not zero, so a row of X with n terms gets about n k/√N values.
+    Raises DataError unless 1 ≤ k ≤ N.
+    """
+    if not 1 <= n_components <= n_features:
+        raise DataError(f"n_components is {n_components}; expected 1 to {n_features}, the number of features")
+    only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
+    drawn = SparseRandomProjection(n_components, random_state=seed).fit(only_its_shape_counts).components_
+    return sparse.csr_array(drawn.T.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class GramSums:
+    """What a factorisation needs of some training rows; sums of disjoint rows add up.
+
+    Attributes:
+        gram: FᵀF, shape (k, k), float64.
+        label_sums: (FᵀY)ᵀ, shape (L, k), float64: by labels, so that a block touches only the rows of its own.
+        label_counts: N_l, shape (L,), int64.
+        n_rows: how many rows were summed.
+    """
+
+    gram: np.ndarray
+    label_sums: np.ndarray
+    label_counts: np.ndarray
+    n_rows: int
+
+
+def gram_sums(
+    blocks: Iterable[RowBlock], *, projection: sparse.csr_array | None = None, progress: Progress | None = None
+) -> GramSums:
+    """The sums over all rows of the blocks, each (X of rows×N, Y of rows×L), in one pass.
+
+    projection: T, shape (N, k), or None. progress is called with "Gram sums" and the rows summed so far.
+
+    Memory: the result, one k×k matrix more, and 20 bytes for each value of 4,096 projected rows. Raises DataError for
+    no rows at all, for blocks that do not fit each other, and for more features than can be factorised.
+    """
+    gram = label_sums = label_counts = widths = None
+    summed = 0
+    for number, (X, Y) in enumerate(blocks):
+        X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
+        if n_rows(X) != Y.shape[0]:
+            raise DataError(f"block {number} has {n_rows(X)} rows of X and {Y.shape[0]} of Y; expected the same number")
+        if widths is None:
+            widths = (n_columns(X), Y.shape[1])
+            k = n_columns(X) if projection is None else projection.shape[1]
+            if k > linalg.LARGEST_SIZE:
+                raise DataError(
+                    f"X has {k:,} features; at most {linalg.LARGEST_SIZE:,} can be factorised: project them"
+                )
+            gram, label_sums = np.zeros((k, k)), np.zeros((Y.shape[1], k))
+            label_counts = np.zeros(Y.shape[1], np.int64)
+        elif widths != (n_columns(X), Y.shape[1]):
+            raise DataError(
+                f"block {number} has {n_columns(X)} features and {Y.shape[1]} labels; expected {widths}, as before"
+            )
+        for part in products.chunks(Y.shape[0], BLOCK_ROWS):
+            F = _projected(take_rows(X, part), projection)
+            gram += linalg.gram(F, of_rows=False, dtype=np.float64)
+            _add_label_sums(label_sums, F, Y[part])
+        label_counts += np.bincount(Y.indices, minlength=Y.shape[1])
+        summed += Y.shape[0]
+        if progress is not None:
+            progress("Gram sums", summed)
+    if not summed:
+        raise DataError("blocks hold no row; expected at least one")
+    return GramSums(gram, label_sums, label_counts, summed)
+
+
+def add_sums(a: GramSums, b: GramSums) -> GramSums:
+    """The sums over the rows of both. Raises DataError where they are of other features or labels."""
+    if a.label_sums.shape != b.label_sums.shape:
+        raise DataError(f"sums of (labels, features) {a.label_sums.shape} and {b.label_sums.shape} cannot be added")
+    return GramSums(a.gram + b.gram, a.label_sums + b.label_sums, a.label_counts + b.label_counts, a.n_rows + b.n_rows)
+
+
+def _projected(X: Features, projection: sparse.csr_array | None) -> Features:
+    """F = XT as one dense float32 block; X as it is where there is no projection."""
+    if projection is None:
+        return X
+    if n_columns(X) != projection.shape[0]:
+        raise DataError(f"X has {n_columns(X)} features and the projection is for {projection.shape[0]}")
+    if len(X) == 1:
+        product = X[0] @ projection
+        return (np.asarray(product.toarray() if sparse.issparse(product) else product, np.float32, order="C"),)
+    total, start = np.zeros((n_rows(X), projection.shape[1]), np.float32), 0
+    for block in X:
+        total += block @ projection[start : start + block.shape[1]]
+        start += block.shape[1]
+    return (total,)
+
+
+def _add_label_sums(label_sums: np.ndarray, F: Features, Y: sparse.csr_array) -> None:
+    """label_sums[l] += Σ_i y_il F_i, with one dense row for each label that occurs, not for all L."""
+    present, places = np.unique(Y.indices, return_inverse=True)
+    compact = sparse.csr_array((Y.data, places.astype(np.int32), Y.indptr), shape=(Y.shape[0], present.size))
+    label_sums[present] += products.transposed_times_sparse(F, compact, np.float64).T
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedFactorization:
+    """The primal factorisation of training rows that were summed block by block; `evaluate` takes it as any other.
+
+    Attributes:
+        projection: T, shape (N, k), or None.
+        eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are dropped.
+        eigenvectors: V, shape (k, r'), float32.
+        Q: Vᵀ(FᵀY), shape (r', L), float32.
+        label_counts: N_l, shape (L,), int64; θ needs no more of the labels.
+        n_train: D.
+        seconds: what the parts of the fit took, by name.
+    """
+
+    projection: sparse.csr_array | None
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+    Q: np.ndarray
+    label_counts: np.ndarray
+    n_train: int
+    seconds: Mapping[str, float]
+
+    @property
+    def n_features(self) -> int:
+        """N, the number of features before the projection."""
+        return (self.eigenvectors if self.projection is None else self.projection).shape[0]
+
+    @property
+    def n_labels(self) -> int:
+        """L, the number of labels."""
+        return self.Q.shape[1]
+
+    def project(self, X_new: Features) -> np.ndarray:
+        """P = X_new T V, shape (rows, r'), float32: what scores need of new rows, whatever λ is.
+
+        Raises DataError for another number of features, and values that are not finite.
+        """
+        X_new = as_blocks(X_new, "X_new")
+        if n_columns(X_new) != self.n_features:
+            raise DataError(f"X_new has {n_columns(X_new)} features; expected {self.n_features}, as in training")
+        P = np.empty((n_rows(X_new), self.eigenvalues.size), np.float32)
+        for rows in products.chunks(P.shape[0], BLOCK_ROWS):
+            P[rows] = products.multiply(_projected(take_rows(X_new, rows), self.projection), self.eigenvectors)
+        return P
+
+    def scores(
+        self, P: np.ndarray, reg_lambda: float, *, rows: slice | np.ndarray = slice(None), labels: slice = slice(None)
+    ) -> np.ndarray:
+        """Scores P diag(1/(σ+λ)) Q of projected rows, shape (rows, labels), float32.
+
+        Raises DataError for a λ that is not above 0 and for a P of another factorisation.
+        """
+        shrink = (1 / (self.eigenvalues + linalg.check_reg_lambda(reg_lambda))).astype(np.float32)
+        if np.ndim(P) != 2 or np.shape(P)[1] != shrink.size:
+            raise DataError(f"P has shape {np.shape(P)}; expected (rows, {shrink.size}), as project gives it")
+        return (P[rows] * shrink) @ self.Q[:, labels]
+
+    @property
+    def smallest_reliable_lambda(self) -> float:
+        """Below this λ, rounding may show in the ranking."""
+        return linalg.smallest_reliable_lambda(self.eigenvalues, self.eigenvectors.shape[0], 0)
+
+
+def factorize_sums(
+    sums: GramSums, projection: sparse.csr_array | None = None, seconds: Mapping[str, float] | None = None
+) -> StreamedFactorization:
+    """The factorisation from the sums over all training rows.
+
+    Up to `linalg.FLOAT64_LIMIT` features in float64, beyond in float32 after deflation (see `linalg.eigenpairs`).
+    Raises DataError where all features are zero.
+    """
+    started = time.perf_counter()
+    dtype = np.float64 if sums.gram.shape[0] <= linalg.FLOAT64_LIMIT else np.float32
+    pairs = linalg.eigenpairs(sums.gram.astype(dtype))  # a copy: the sums stay whole
+    Q = products.product(pairs.vectors.T, sums.label_sums.T)
+    taken = {**(seconds or {}), "eigh": time.perf_counter() - started}
+    return StreamedFactorization(projection, pairs.values, pairs.vectors, Q, sums.label_counts, sums.n_rows, taken)
+
+
+def fit_streamed(
+    blocks: Iterable[RowBlock], *, projection: sparse.csr_array | None = None, progress: Progress | None = None
+) -> StreamedFactorization:
+    """One pass over blocks of rows (X of rows×N, Y of rows×L), then the factorisation for every λ, A and B.
+
+    Arguments and errors as in `gram_sums`.
+    """
+    started = time.perf_counter()
+    sums = gram_sums(blocks, projection=projection, progress=progress)
+    return factorize_sums(sums, projection, {"gram": time.perf_counter() - started})
+
+
+def evaluate_streamed(
+    fac: StreamedFactorization,
+    blocks: Iterable[RowBlock],
+    reg_lambda: float,
+    inverse_propensity: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    reg_lambda_ps: float | None = None,
+    memory_budget: int | None = None,
+) -> Evaluation:
+    """`evaluate` of test rows that come in blocks (X, Y): each is projected, scored, ranked and forgotten.
+
+    Kept are the K best labels and the labels Y. To try many λ, keep P in a file instead and call `evaluate` with it as
+    a memory map. Arguments and errors as there.
+    """
+    k_max = cut_ks(ks, fac.n_labels)[-1]
+    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    tops, tops_ps, labels = [], [], []
+    featureless = 0
+    for X, Y in blocks:
+        P = fac.project(X)
+        featureless += int(np.count_nonzero(~P.any(axis=1)))
+        labels.append(Y)
+        for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
+            scores = fac.scores(P, reg_lambda, rows=rows)
+            if penalty_ps == reg_lambda:
+                top, top_ps = top_k_both(scores, inverse_propensity, k_max)
+            else:
+                top = top_k(scores, k_max)
+                top_ps = top_k_weighted(fac.scores(P, penalty_ps, rows=rows), inverse_propensity, k_max)
+            tops.append(top)
+            tops_ps.append(top_ps)
+    if not tops:
+        raise DataError("blocks hold no row; expected at least one")
+    return evaluate_rankings(
+        np.concatenate(tops),
+        np.concatenate(tops_ps),
+        make_ruler(sparse.vstack(labels, format="csr"), metric_inverse_propensity, k_max),
+        ks,
+        reg_lambda=reg_lambda,
+        reg_lambda_ps=penalty_ps,
+        rows_without_features=featureless,
+    )
