@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.mulan import load_mulan
+from xmlcore.catalog import load_dataset
 from xmlcore.dataset import DataError
 from xmlcore.evaluation import evaluate
-from xmlcore.metrics import make_ruler
+from xmlcore.metrics import make_ruler, precision_at_k, psprecision_at_k
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ranking import top_k
 from xmlcore.ridge import RidgeFactorization
@@ -129,6 +130,32 @@ def test_bibtex_keeps_what_was_measured_with_another_implementation(test_data):
     points = compress(fac, sizes, [0.1, 0.01], ds.X_test, make_ruler(ds.Y_test, theta, 5), full, (1, 5))
     kept = [100 * point.relative[name][k] for point in points for name, k in (("precision", 1), ("psprecision", 5))]
     assert kept == pytest.approx([99.5, 98.8, 94.6, 93.5], abs=0.5)
+
+
+def test_debtags_keeps_its_metrics_at_a_fiftieth_of_w():
+    ds = load_dataset("debtags")
+    fac = RidgeFactorization.fit(ds.X_train, ds.Y_train)
+    theta = inverse_propensity(ds.Y_train, 0.55, 1.5)
+    full = evaluate(fac, fac.project(ds.X_test), ds.Y_test, 3.0, theta, theta, (1, 5))
+    W, ruler = fac.weights(3.0), make_ruler(ds.Y_test, theta, 5)
+    # By hand: the largest 2% of the magnitudes by a full sort, and scipy's own product.
+    for weights, metrics, measured in (
+        (None, full.ridge.metrics, (99.96, 99.27)),
+        (theta, full.ps.metrics, (98.66, 99.20)),
+    ):
+        sizes = weight_sizes(fac, 3.0, weights, W=W)
+        (point,) = compress(fac, sizes, [0.02], ds.X_test, ruler, metrics, (1, 5), W=W)
+        kept = [100 * point.relative[name][k] for name, k in (("precision", 1), ("psprecision", 5))]
+        assert kept == pytest.approx(measured, abs=0.5)
+        factor = np.ones(ds.n_labels) if weights is None else weights
+        magnitudes = np.abs(W) * factor.astype(np.float32)
+        smallest = np.sort(magnitudes, axis=None)[-round(0.02 * W.size)]
+        top = top_k((ds.X_test @ np.where(magnitudes >= smallest, W, 0)) * factor, 5)
+        exact = [
+            100 * precision_at_k(top, ds.Y_test, 1) / metrics["precision"][1],
+            100 * psprecision_at_k(top, ds.Y_test, theta, 5) / metrics["psprecision"][5],
+        ]
+        assert kept == pytest.approx(exact, abs=0.05)
 
 
 @pytest.mark.parametrize(
