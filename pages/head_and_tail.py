@@ -1,11 +1,7 @@
 """Head and tail: who gains, who pays?"""
 
-import threading
-
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from pages.shared import frame, model, show
 from pages.shared import head_tail_labels as labels_of
@@ -21,7 +17,7 @@ from xmlcore.analysis import (
     recall_by_bin,
     rows_of_label,
 )
-from xmlcore.figures import MOST_POINTS, RIDGE, RIDGE_PS, grouped_bars, head_torso_tail_lines, share_bars
+from xmlcore.figures import MOST_POINTS, RIDGE, RIDGE_PS, grouped_bars, share_bars
 
 METRICS = {"P@K": "precision", "PSP@K": "psprecision"}
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
@@ -118,13 +114,6 @@ def gains_and_losses() -> None:
         )
 
 
-@cached(LRUCache(16), key=lambda of, low, high: (of.full.fingerprint, low, high), condition=threading.Condition())
-def profile(of: model.Model, tail_below: int, head_from: int) -> go.Figure:
-    """Does not depend on the settings, so that a change of λ does not draw it anew."""
-    data = of.dataset
-    return head_torso_tail_lines(data.label_counts, labels_of.label_names(data), tail_below, head_from)
-
-
 # Head, torso and tail: where they begin, and the share of P@K that each has.
 @st.fragment
 def head_torso_and_tail() -> None:
@@ -152,7 +141,7 @@ def head_torso_and_tail() -> None:
                 f" {unseen:,} of {dataset.n_labels:,} labels, never seen in training, have no place on this axis."
             )
         show.chart(
-            profile(answer.model, tail_below, head_from),
+            labels_of.profile(answer.model.full, tail_below, head_from),
             name="label_frequencies",
             caption=caption,
             alt="Points on logarithmic axes: training instances of each label by rank, with the cuts as lines",

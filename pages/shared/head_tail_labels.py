@@ -6,14 +6,18 @@ list beside it mirror it, so that it stays chosen when another setting brings th
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
+from cachetools import LRUCache, cached
 
 from xmlcore import Dataset
 from xmlcore.analysis import LabelTable
+from xmlcore.figures import head_torso_tail_lines
 
 MOST_ROWS = 1000  # what the table sends to the browser; with tens of thousands, each change of λ would wait for it
 ORDERS: dict[str, Callable[[LabelTable, np.ndarray], np.ndarray]] = {
@@ -32,6 +36,16 @@ def label_names(dataset: Dataset) -> np.ndarray:
     if dataset.label_names is not None:
         return np.asarray(dataset.label_names)
     return np.array([dataset.label_name(label) for label in range(dataset.n_labels)])
+
+
+@cached(
+    LRUCache(16),
+    key=lambda dataset, tail_below, head_from: (dataset.fingerprint, tail_below, head_from),
+    condition=threading.Condition(),
+)
+def profile(dataset: Dataset, tail_below: int, head_from: int) -> go.Figure:
+    """The label frequencies with the cuts; kept, because no other setting changes them."""
+    return head_torso_tail_lines(dataset.label_counts, label_names(dataset), tail_below, head_from)
 
 
 def instance_name(dataset: Dataset, row: int) -> str:

@@ -222,3 +222,11 @@ def test_a_label_that_is_not_there_is_refused_by_name(page):
     page.run()
     assert any("label = 598 was refused" in each.value and "0 to 597" in each.value for each in page.warning)
     assert labels_of.CHOSEN not in page.session_state
+
+
+def test_the_label_frequencies_are_not_drawn_anew_when_a_slider_moves(page):
+    data = answer_of(page).model.full
+    drawn = labels_of.profile(data, 30, 300)
+    page.slider(key="A").set_value(0.7).run()
+    assert labels_of.profile(answer_of(page).model.full, 30, 300) is drawn
+    assert labels_of.profile(data, 30, 1000) is not drawn
