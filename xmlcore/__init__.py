@@ -11,6 +11,7 @@ from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_
 from xmlcore.predictions import Predictions, agreement, predictions_from_scores, read_predictions, write_predictions
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 from xmlcore.ranking import top_k, top_k_both
+from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
@@ -29,6 +30,7 @@ __all__ = [
     "FeatureRecipe",
     "FittedFeatures",
     "Predictions",
+    "Recognition",
     "RidgeFactorization",
     "Shape",
     "Store",
@@ -62,8 +64,10 @@ __all__ = [
     "predictions_from_scores",
     "psndcg_at_k",
     "psprecision_at_k",
+    "read",
     "read_predictions",
     "recall_at_k",
+    "recognise",
     "save_sparse_weights",
     "search_settings",
     "solve_direct",
@@ -73,5 +77,7 @@ __all__ = [
     "top_k_both",
     "validation_split",
     "weight_sizes",
+    "write_npz",
     "write_predictions",
+    "write_xc_text",
 ]

@@ -142,7 +142,7 @@ FORMAT = Format(
     ),
     example=(
         '{"title": "A match", "content": "They won", "target_ind": [0, 7]}\n'
-        '{"text": "They voted", "labels": ["politics"]}'
+        '{"title": "A vote", "content": "They voted", "target_ind": [3]}'
     ),
     claim=_claim,
     read=_read,

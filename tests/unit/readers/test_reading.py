@@ -1,0 +1,81 @@
+"""The front door: what is recognised and why, what may be chosen, and the plainest mistakes."""
+
+import pytest
+
+from xmlcore.dataset import DataError
+from xmlcore.readers import FORMATS, read, recognise
+
+# What a person sees as help must be true: each example that is a file's content is read as the format says.
+EXAMPLES = ("xc-text", "libsvm", "arff", "csv", "json-lines", "tab-text", "fasttext")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_format_is_recognised_and_read(put, name):
+    path = put("example", FORMATS[name].example + "\n")
+    assert recognise(path).format == name
+    ds = read(path)
+    assert ds.n_train + ds.n_test >= 2
+    assert FORMATS[name].title in ds.source
+
+
+def test_every_format_has_a_title_help_and_an_example():
+    for name, form in FORMATS.items():
+        assert name == form.name
+        assert form.help.endswith(".")
+        assert form.title
+        assert form.example
+    assert len({form.title for form in FORMATS.values()}) == len(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("empty.txt", b"", "empty.txt is empty; expected a data set"),
+        ("b.txt", b"ab\ncd\x00\x01", "b.txt, line 2: the file is neither text in UTF-8 nor a binary format known here"),
+        ("l.txt", b"ab\n\xe9t\xe9 0:1\n", "l.txt, line 2: the file is neither text in UTF-8"),
+        ("n.txt", b"a novel begins\nhere\n", "n.txt, line 1: 'a novel begins' fits no known format"),
+        ("w.txt", "0 0:1\n".encode("utf-16"), "w.txt, line 1: the file is neither text in UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_data_set_gets_one_message(put, refusal, name, content, expected):
+    path = put(name, content)
+    assert refusal(path).startswith(expected)
+    with pytest.raises(DataError):
+        recognise(path)
+    for form in FORMATS:
+        assert refusal(path, format=form)
+
+
+def test_files_that_fit_no_format_together_are_listed(put, refusal):
+    folder = put("x/a.md", "# a").parent
+    put("x/b.md", "# b")
+    assert refusal(folder).startswith("no known format fits these 2 files (a.md, b.md)")
+
+
+def test_an_unknown_format_and_an_impossible_share_are_refused(put, refusal):
+    path = put("a.txt", "0 0:1\n1 1:1\n")
+    assert refusal(path, format="xls").startswith("format is 'xls'; expected one of xc-text, npz")
+    assert refusal(path, test_share=1.0) == "test_share is 1.0; expected a share above 0 and below 1"
+    assert "has 1 instances; expected at least 2" in refusal(put("b.txt", "0 0:1\n"))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["bibtex-train.svm", "bibtex-test.svm"], "bibtex"),
+        (["eurlex_train.txt", "eurlex_test.txt"], "eurlex"),
+        (["train.txt", "test.txt"], "train"),
+    ],
+)
+def test_a_data_set_is_called_after_its_files_unless_a_name_is_given(put, names, expected):
+    paths = [put(name, "0 0:1\n1 1:1\n") for name in names]
+    assert read(paths).name == expected
+    assert read(paths, name="mine").name == "mine"
+
+
+def test_validation_files_and_notes_beside_the_data_are_left_alone(put):
+    folder = put("s/train.txt", "0 0:1\n1 1:1\n").parent
+    for name, content in (("test.txt", "0 1:1\n"), ("valid.txt", "0 0:1\n"), ("README.md", "read me\n")):
+        put(f"s/{name}", content)
+    ds = read(folder)
+    assert (ds.n_train, ds.n_test) == (2, 1)
