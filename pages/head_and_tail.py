@@ -235,12 +235,15 @@ def labels() -> None:
 
 def instances_of(label: int, name: str) -> None:
     """Links to the test instances of a label, by who found it."""
+    on_train, on_test = int(table.train_count[label]), int(table.test_count[label])
+    st.markdown(
+        f"**{name}**, θ = {table.inverse_propensity[label]:.2f}, is on {on_train:,} training instances and on "
+        f"{f'{on_test:,}' if on_test else 'none'} of {answer.rows_text}."
+    )
+    if not on_test:
+        return
     rows = rows_of_label(answer.evaluation, K, dataset.Y_test, label)
     groups = {outcome: getattr(rows, outcome) for outcome in OUTCOMES}
-    on_train, on_test = f"{table.train_count[label]:,}", f"{table.test_count[label]:,}"
-    st.markdown(
-        f"**{name}** is on {on_train} training and {on_test} test instances; θ = {table.inverse_propensity[label]:.2f}."
-    )
     pages = max(1, -(-max(len(group) for group in groups.values()) // LINKS))
     page = 1
     if pages > 1:

@@ -230,3 +230,11 @@ def test_the_label_frequencies_are_not_drawn_anew_when_a_slider_moves(page):
     page.slider(key="A").set_value(0.7).run()
     assert labels_of.profile(answer_of(page).model.full, 30, 300) is drawn
     assert labels_of.profile(data, 30, 1000) is not drawn
+
+
+def test_a_label_that_no_test_instance_has_shows_no_lists(page):
+    label = int(np.flatnonzero(answer_of(page).dataset.Y_test.sum(axis=0) == 0)[0])
+    page.session_state[labels_of.CHOSEN] = label
+    page.run()
+    assert any("and on none of 6,131 test instances" in each.value for each in page.markdown)
+    assert not page.get("page_link")
