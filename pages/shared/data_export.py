@@ -1,0 +1,56 @@
+"""The present data set to take away, in the two formats that everybody reads."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import streamlit as st
+
+from pages.shared import sources
+from pages.shared.model import Model
+from xmlcore import Dataset
+from xmlcore.cost import in_units
+from xmlcore.readers import LIMITS, write_npz, write_xc_text
+
+WRITERS = {"XC text": ("xc", write_xc_text), "npz": ("npz", write_npz)}
+
+
+def section(of: Model) -> None:
+    """One button for each format."""
+    st.subheader("Take it away")
+    size = sources.dataset_bytes(of.full)
+    if size > LIMITS.max_upload_bytes:
+        st.caption(
+            f"It takes {in_units(size)} in memory, more than a page can hand over. From Python: "
+            "`write_npz(load_dataset(name, features=None), folder)`, both in `xmlcore` and `xmlcore.readers`."
+        )
+        return
+    with st.container(horizontal=True):
+        for label, (short, write) in WRITERS.items():
+            st.download_button(
+                f"{label}, zip",
+                data=lambda write=write: zipped(sources.raw(of.title), write),
+                file_name=f"{_file_name(of.full.name)}-{short}.zip",
+                mime="application/zip",
+                key=f"export_{short}",
+                on_click="ignore",
+                help="Features as they were given, train and test, names where there are any.",
+            )
+
+
+def zipped(data: Dataset, write: Callable[[Dataset, str | Path], Path]) -> bytes:
+    """A zip file with what the writer writes of a data set."""
+    out = io.BytesIO()
+    with TemporaryDirectory(prefix="xmlcore-") as folder, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(write(data, Path(folder) / "data").iterdir()):
+            archive.write(path, path.name)
+    return out.getvalue()
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w-]+", "-", name).strip("-").lower() or "data"

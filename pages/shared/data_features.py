@@ -1,0 +1,149 @@
+"""The Data page's controls for the recipe of the features, with what each choice would cost."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+from cachetools import LRUCache
+
+from pages.shared import data_choose, data_cost, sources
+from pages.shared.model import Model
+from xmlcore import DataError, FeatureRecipe
+from xmlcore.cost import Outline, outline
+from xmlcore.embeddings import shipped_table
+from xmlcore.recipe import LM_WEIGHT
+
+DRAWN, APPLIED = "_recipe_drawn", "_recipe_applied"
+REDUCTIONS = {"all features": None, "truncated SVD": "svd", "random projection": "project"}
+_outlines: LRUCache[str, Outline] = LRUCache(32)
+_lock = threading.Lock()
+
+
+def outline_of(of: Model) -> Outline:
+    """The outline of a model's data set with its features as given, made once."""
+    with _lock:
+        found = _outlines.get(of.title)
+    if found is None:
+        recipe = of.fitted.recipe
+        same = not (recipe.terms or recipe.svd or recipe.project or recipe.lm)
+        # TF-IDF and unit rows leave every entry where it is; after other steps the data must be read again.
+        found = outline(of.full if same else sources.raw(of.title))
+        with _lock:
+            _outlines[of.title] = found
+    return found
+
+
+def section(of: Model) -> None:
+    """What is made of the features, and what that costs."""
+    st.fragment(_section)(of)
+
+
+def _section(of: Model) -> None:
+    if st.session_state.pop(APPLIED, False):
+        st.rerun()  # a fragment alone would leave the sidebar as it was
+    recipe = of.fitted.recipe
+    st.subheader("Features")
+    st.markdown(f"In use: `{recipe}`, {_width(of)}.")
+    if not of.ready:
+        st.markdown("**Before the matrix is factorised**")
+        data_cost.offer(outline_of(of), recipe, lambda other, n: _apply(of, other, n), "present")
+    with st.expander("Other features"):
+        chosen = _controls(of, recipe)
+        if chosen is not None and chosen != recipe:
+            st.markdown(f"`{chosen}`")
+            data_cost.offer(
+                outline_of(of),
+                chosen,
+                lambda other, n: _apply(of, other or chosen, n),
+                "chosen",
+                as_it_is="Use these features",
+            )
+
+
+def _apply(of: Model, recipe: FeatureRecipe, n_train: int | None) -> None:
+    if n_train is None:
+        st.session_state["features"] = str(recipe)
+    else:
+        data_choose.draw_sample(of.title, n_train)
+    st.session_state[APPLIED] = True
+
+
+def _width(of: Model) -> str:
+    blocks = of.full.X_train if isinstance(of.full.X_train, tuple) else (of.full.X_train,)
+    parts = [f"{block.shape[1]:,} {'sparse' if hasattr(block, 'indptr') else 'dense'}" for block in blocks]
+    return f"{' + '.join(parts)} features"
+
+
+def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
+    """The recipe that the controls make; None, and why, where they make none."""
+    state, raw = st.session_state, outline_of(of)
+    # The controls follow the recipe in use when it changes elsewhere, and keep what is being chosen until then.
+    if state.get(DRAWN) != (of.title, str(recipe)):
+        state[DRAWN] = (of.title, str(recipe))
+        state.update(_values(recipe, raw))
+    sparse_width = sum(block.width for block in raw.blocks if block.column_counts is not None)
+    left, middle, right = st.columns(3)
+    with left:
+        tfidf = st.toggle("TF-IDF", key="recipe_tfidf", help="Weighs counts: rare words count more. Needs counts.")
+        unit = st.toggle("Unit rows", key="recipe_unit", help="Scales each instance to length 1.")
+        few = st.toggle(
+            "Only frequent features", key="recipe_few", disabled=sparse_width < 2, help="On the most training rows."
+        )
+        terms = (
+            int(st.number_input("Features kept", 1, max(sparse_width, 1), step=100, key="recipe_terms"))
+            if few and sparse_width
+            else None
+        )
+    with middle:
+        reduction = st.radio("Sparse features as", list(REDUCTIONS), key="recipe_reduction")
+        k = (
+            None
+            if REDUCTIONS[reduction] is None
+            else int(st.number_input("Dimensions k", 1, max(raw.n_features, 1), step=50, key="recipe_k"))
+        )
+    with right:
+        has_texts = of.full.train_texts is not None or shipped_table(of.full.name) is not None
+        lm = st.toggle(
+            "Language model",
+            key="recipe_lm",
+            disabled=not has_texts,
+            help="Adds sentence embeddings beside the other features. Debtags comes with them; other texts need the "
+            "extra package that the README names, and minutes.",
+        )
+        weight = st.slider("Its weight", 0.1, 2.0, step=0.1, key="recipe_lm_weight") if lm and has_texts else None
+        dense = 1.0
+        if any(block.column_counts is None for block in raw.blocks) and len(raw.blocks) > 1:
+            dense = st.slider("Weight of dense features", 0.1, 2.0, step=0.1, key="recipe_dense")
+    try:
+        return FeatureRecipe(
+            terms=terms,
+            tfidf=tfidf,
+            unit=unit,
+            svd=k if REDUCTIONS[reduction] == "svd" else None,
+            project=k if REDUCTIONS[reduction] == "project" else None,
+            seed=recipe.seed,
+            dense=round(dense, 3),
+            lm=None if weight is None else round(weight, 3),
+        )
+    except DataError as error:
+        st.error(str(error), icon=":material/error:")
+        return None
+
+
+def _values(recipe: FeatureRecipe, raw: Outline) -> dict[str, object]:
+    widths = [block.width for block in raw.blocks if block.column_counts is not None]
+    most = max(sum(widths), 1)
+    by_step = {step: name for name, step in REDUCTIONS.items()}
+    step = "svd" if recipe.svd else "project" if recipe.project else None
+    return {
+        "recipe_tfidf": recipe.tfidf,
+        "recipe_unit": recipe.unit,
+        "recipe_few": recipe.terms is not None,
+        "recipe_terms": min(recipe.terms or 1000, most),
+        "recipe_reduction": by_step[step],
+        "recipe_k": min(recipe.svd or recipe.project or 300, max(raw.n_features, 1)),
+        "recipe_lm": recipe.lm is not None,
+        "recipe_lm_weight": min(max(recipe.lm or LM_WEIGHT, 0.1), 2.0),
+        "recipe_dense": min(max(recipe.dense, 0.1), 2.0),
+    }

@@ -1,0 +1,275 @@
+"""The Data page's profile: the answer in a sentence and six numbers, the frequency profile, pairs, and instances."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from cachetools import LRUCache, cached
+
+from pages.shared import show, sources
+from pages.shared.model import Model
+from xmlcore import Dataset
+from xmlcore.figures import MOST_POINTS, label_frequencies
+from xmlcore.figures_data import labels_per_instance, pair_bars
+from xmlcore.profile import LabelPairs, Profile, pair_operations, profile, random_instances, strongest_pairs
+
+PAIRS_SHOWN = 15
+INSTANCES_SHOWN = 10
+SAMPLE_KEY = "instances_seed"
+# About two seconds of products; more is computed when it is asked for.
+PAIRS_AT_ONCE = 100_000_000
+PAIR_ORDERS = {"by instances with both": "together", "by overlap": "jaccard"}
+LABELS_SHOWN = 20
+
+
+@cached(LRUCache(16), key=lambda data: data.fingerprint, condition=threading.Condition())
+def profile_of(data: Dataset) -> Profile:
+    """The profile of a data set, computed once for all visitors."""
+    return profile(data)
+
+
+@cached(LRUCache(16), key=lambda data, order: (data.fingerprint, order), condition=threading.Condition())
+def pairs_of(data: Dataset, order: str) -> LabelPairs:
+    """The strongest pairs of labels among the training instances, computed once for all visitors."""
+    return strongest_pairs(data.Y_train, PAIRS_SHOWN, order=order)
+
+
+@cached(LRUCache(16), key=lambda data: data.fingerprint, condition=threading.Condition())
+def _figures(data: Dataset) -> tuple[go.Figure, go.Figure]:
+    found = profile_of(data)
+    return (
+        label_frequencies(found.label_counts, _names(data), height=340),
+        labels_per_instance(found.train.instances_by_labels, found.test.instances_by_labels),
+    )
+
+
+def _names(data: Dataset) -> list[str]:
+    if data.label_names is None:
+        return [data.label_name(label) for label in range(data.n_labels)]
+    return data.label_names.tolist()
+
+
+def sentence(name: str, found: Profile) -> str:
+    """What the data set is, and what makes it hard, in two sentences."""
+    seen = found.n_labels - found.never_in_train
+    text = (
+        f"**{name}** has {found.train.n_instances:,} training and {found.test.n_instances:,} test instances with "
+        f"{found.n_features:,} features and {found.n_labels:,} labels, {found.train.labels.mean:.2f} on a training "
+        "instance."
+    )
+    if not seen:
+        return f"{text} No training instance has a label: nothing can be learned from it."
+    return (
+        f"{text} Half of all training assignments are of {_count(found.half_of_assignments, 'label')}; "
+        f"{_count(found.on_one_instance, 'label')} ({100 * found.on_one_instance / found.n_labels:.1f} %) "
+        f"{'is' if found.on_one_instance == 1 else 'are'} on one training instance only."
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def answer(of: Model) -> None:
+    """The sentence, and the numbers that every paper gives."""
+    data = of.full
+    found = profile_of(data)
+    entry = sources.entry_of(of.title)
+    st.markdown(sentence(entry.title if entry else data.name, found))
+    unseen = 100 * found.only_in_test_assignments / max(found.test.n_assignments, 1)
+    cards = (
+        ("Cardinality", f"{found.train.labels.mean:.2f}", "Labels per training instance, on average."),
+        ("Density", f"{100 * found.train.density:.3g} %", "Cardinality divided by the number of labels."),
+        (
+            "Features an instance",
+            f"{found.train.features.mean:.1f}",
+            f"Features that are not zero, on average over training instances; the median is "
+            f"{found.train.features.median:g}, the most {found.train.features.most:,}.",
+        ),
+        (
+            "Labels on one",
+            f"{found.on_one_instance:,}",
+            "Labels on exactly one training instance: the end of the tail.",
+        ),
+        (
+            "Only in test",
+            f"{found.only_in_test:,}",
+            f"Labels on test instances that no training instance has: they cannot be learned. They are {unseen:.2f} % "
+            "of all test assignments.",
+        ),
+        (
+            "Most labels",
+            f"{found.train.labels.most:,}",
+            f"The most labels on one training instance; the median is {found.train.labels.median:g}, and "
+            f"{found.train.without_labels:,} have none.",
+        ),
+    )
+    with st.container(key="data_cards"):
+        for column, (title, value, help) in zip(st.columns(len(cards)), cards, strict=True):
+            column.metric(title, value, help=help)
+    remarks = [*data.notes, *_remarks(found)]
+    if remarks:
+        st.caption("  \n".join(remarks))
+    if data.source:
+        st.caption(f"Source: {data.source}")
+
+
+def _remarks(found: Profile) -> list[str]:
+    remarks = []
+    if found.train.without_features or found.test.without_features:
+        remarks.append(
+            f"{found.train.without_features:,} training and {found.test.without_features:,} test instances have no "
+            "features: nothing is predicted for them but the first labels."
+        )
+    if found.test.without_labels:
+        remarks.append(f"{found.test.without_labels:,} test instances have no labels: no prediction for them is right.")
+    return remarks
+
+
+def charts(of: Model) -> None:
+    """How often labels occur, and how many an instance has."""
+    data = of.full
+    found = profile_of(data)
+    frequencies, per_instance = _figures(data)
+    left, right = st.columns(2)
+    with left:
+        caption = "Each point is a label, the most frequent first: the straighter it falls, the longer the tail."
+        if data.n_labels - found.never_in_train > MOST_POINTS:
+            caption += " Where points would overlap, only some are drawn."
+        if found.never_in_train:
+            caption += f" {_count(found.never_in_train, 'label')} without a training instance cannot be drawn."
+        show.chart(
+            frequencies,
+            name="frequency_profile",
+            caption=caption,
+            alt="Points on logarithmic axes: training instances of each label against its rank",
+            data=partial(_frequency_table, data),
+        )
+    with right:
+        show.chart(
+            per_instance,
+            name="labels_per_instance",
+            caption=f"Training instances have {found.train.labels.mean:.2f} labels on average, test instances "
+            f"{found.test.labels.mean:.2f}.",
+            alt="Lines: share of training and test instances that have each number of labels",
+            data=partial(_labels_table, found),
+        )
+
+
+def _frequency_table(data: Dataset) -> pd.DataFrame:
+    found = profile_of(data)
+    table = pd.DataFrame(
+        {"label": _names(data), "training instances": found.label_counts, "test instances": found.test_counts}
+    )
+    return table.sort_values("training instances", ascending=False, kind="stable")
+
+
+def _labels_table(found: Profile) -> pd.DataFrame:
+    train, test = found.train.instances_by_labels, found.test.instances_by_labels
+    width = max(len(train), len(test))
+    return pd.DataFrame(
+        {
+            "labels": np.arange(width),
+            "training instances": np.pad(train, (0, width - len(train))),
+            "test instances": np.pad(test, (0, width - len(test))),
+        }
+    )
+
+
+def pairs(of: Model) -> None:
+    """The labels that go together."""
+    st.fragment(_pairs)(of.full)
+
+
+def _pairs(data: Dataset) -> None:
+    st.subheader("Labels that go together")
+    chosen = st.segmented_control(
+        "Strongest pairs",
+        list(PAIR_ORDERS),
+        default="by instances with both",
+        required=True,
+        key="pair_order",
+        bind="query-params",
+        help="By instances with both: frequent labels lead. By overlap: instances with both, divided by instances with "
+        "either; labels that mean nearly the same lead. Pairs on fewer than five training instances are left out.",
+    )
+    work = pair_operations(data.Y_train)
+    asked_key = f"pairs of {data.fingerprint}"
+    if work > PAIRS_AT_ONCE and not st.session_state.get(asked_key):
+        st.caption(f"Counting them takes {work:.2g} operations here, some seconds for each hundred million.")
+        st.button("Count the pairs", on_click=lambda: st.session_state.update({asked_key: True}))
+        return
+    found = pairs_of(data, PAIR_ORDERS[chosen])
+    if not found.first.size:
+        st.caption("No two labels are together on five or more training instances.")
+        return
+    names = [
+        f"{data.label_name(a)} + {data.label_name(b)}"
+        for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)
+    ]
+    by_overlap = PAIR_ORDERS[chosen] == "jaccard"
+    show.chart(
+        pair_bars(
+            names,
+            100 * found.jaccard if by_overlap else found.together,
+            [
+                f"{name}<br>together on {both:,} training instances, {100 * share:.1f} % of those with either"
+                for name, both, share in zip(names, found.together.tolist(), found.jaccard.tolist(), strict=True)
+            ],
+            x_title="Overlap (%)" if by_overlap else "Training instances with both",
+        ),
+        name="label_pairs",
+        caption=f"The {len(names)} strongest pairs of labels on the {data.n_train:,} training instances.",
+        alt=f"Bars: the strongest pairs of labels, {chosen}; the first is {names[0]}",
+        data=lambda: pd.DataFrame(
+            {
+                "label": [data.label_name(label) for label in found.first.tolist()],
+                "and label": [data.label_name(label) for label in found.second.tolist()],
+                "training instances with both": found.together,
+                "overlap (%)": 100 * found.jaccard,
+            }
+        ),
+    )
+
+
+def instances(of: Model) -> None:
+    """Ten instances, drawn at random, and ten others at a press of a button."""
+    st.fragment(_instances)(of.full)
+
+
+def _instances(data: Dataset) -> None:
+    seed = st.session_state.get(SAMPLE_KEY, 0)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.subheader("Ten instances at random" if data.n_train >= INSTANCES_SHOWN else "Instances")
+        st.button("Ten others", on_click=lambda: st.session_state.update({SAMPLE_KEY: seed + 1}))
+    found = random_instances(data, INSTANCES_SHOWN, seed)
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "instance": [each.name for each in found],
+                "labels": [_listed(each.labels) for each in found],
+                "features": [each.n_features for each in found],
+                "its largest features": [_listed(each.features) for each in found],
+                **({"text": [each.text for each in found]} if data.train_texts is not None else {}),
+            }
+        ),
+        hide_index=True,
+        key="random_instances",
+        column_config={
+            "instance": st.column_config.TextColumn(pinned=True, width="medium"),
+            "labels": st.column_config.TextColumn(width="large"),
+            "its largest features": st.column_config.TextColumn(width="large"),
+        },
+        alt="Training instances drawn at random, with their labels and largest features",
+    )
+    st.caption(f"Of the {data.n_train:,} training instances; labels with the most frequent first.")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:LABELS_SHOWN])
+    return f"{shown} and {len(names) - LABELS_SHOWN:,} more" if len(names) > LABELS_SHOWN else shown

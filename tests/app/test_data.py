@@ -1,0 +1,326 @@
+"""The page "Data": what it says of a data set, uploads and what is refused, features and their cost, and exports."""
+
+import io
+import tomllib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import data_cost, data_jobs, sources
+from pages.shared.data_export import WRITERS, zipped
+from pages.shared.data_profile import sentence
+from pages.shared.data_upload import limits_text
+from xmlcore import DataError, Dataset, load_dataset
+from xmlcore.catalog import catalog_entries
+from xmlcore.cost import BlockOutline, Outline, factorization_cost, sample_training
+from xmlcore.downloads import DownloadProgress
+from xmlcore.profile import profile
+from xmlcore.readers import LIMITS, read, write_xc_text
+from xmlcore.recipe import FeatureRecipe
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 300
+BIG = Outline(1_000_000, 300_000, 13_000, (BlockOutline(200_000, np.full(200_000, 350), 5_000_000_000),), 5_000_000)
+
+
+def small(n_train=60, n_labels=7, seed=0) -> Dataset:
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n_train + 20, 12), density=0.4, rng=rng, dtype=np.float32).tocsr()
+    Y = sparse.csr_array((rng.random((n_train + 20, n_labels)) < 0.3).astype(np.float32))
+    return Dataset("small", X[:n_train], Y[:n_train], X[n_train:], Y[n_train:])
+
+
+def data_page(**params: str) -> AppTest:
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
+    for key, value in params.items():
+        app.query_params[key] = value
+    app.run()
+    return app.switch_page("pages/data.py").run()
+
+
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files]).run()
+    for _ in range(200):  # each run waits for the reading a while
+        if not any("being read" in each.value for each in app.info):
+            return app
+        app.run()
+    raise AssertionError("the upload was not read")
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(each.value for kind in (app.markdown, app.caption, app.warning) for each in kind)
+
+
+def xc_files(data: Dataset, folder: Path) -> list[tuple[str, bytes]]:
+    return [(path.name, path.read_bytes()) for path in sorted(write_xc_text(data, folder).iterdir())]
+
+
+def button(app: AppTest, label: str):
+    return next(each for each in app.button if each.label == label)
+
+
+# What the page says.
+
+
+def test_the_answer_comes_first_with_the_numbers_of_the_profile():
+    app = data_page()
+    assert not app.exception
+    ds = load_dataset("debtags", None)
+    assert app.markdown[0].value.startswith("**Debtags** has 23,639 training and 6,131 test instances with 3,000 ")
+    values = {each.label: each.value for each in app.metric}
+    assert values["Cardinality"] == f"{ds.Y_train.sum() / ds.n_train:.2f}"
+    assert values["Labels on one"] == str(int((ds.Y_train.sum(axis=0) == 1).sum()))
+    names = {str(name) for name in ds.train_names}
+    shown = app.dataframe[0].value
+    assert len(shown) == 10
+    assert set(shown["instance"]) <= names
+
+
+def test_ten_others_are_others_and_the_order_of_pairs_can_be_chosen():
+    app = data_page()
+    before = set(app.dataframe[0].value["instance"])
+    button(app, "Ten others").click().run()
+    assert set(app.dataframe[0].value["instance"]) != before
+    app.segmented_control(key="pair_order").set_value("by overlap").run()
+    assert not app.exception
+    assert app.segmented_control(key="pair_order").value == "by overlap"
+
+
+def test_a_data_set_without_training_labels_is_said_to_teach_nothing():
+    X = np.ones((3, 2), np.float32)
+    empty = Dataset("none", X, sparse.csr_array((3, 4)), X, sparse.csr_array((3, 4)))
+    assert "nothing can be learned" in sentence("none", profile(empty))
+
+
+def test_the_most_extreme_embedded_data_set_is_shown():
+    app = data_page(data="Debian-depends")
+    assert not app.exception
+    assert "35,515 labels" in app.markdown[0].value
+
+
+# Uploads.
+
+
+def test_an_upload_is_recognised_shown_and_used_at_a_press(tmp_path):
+    app = upload(data_page(), *xc_files(small(), tmp_path))
+    assert "Recognised as **Extreme Classification Repository, text**" in texts(app)
+    assert "**small** has 60 training and 20 test instances with 12 features and 7 labels" in texts(app)
+    assert app.sidebar.selectbox(key="data").value == "Debtags"
+    button(app, "Use this data set").click().run()
+    assert not app.exception
+    assert app.sidebar.selectbox(key="data").value.startswith("small (")
+    assert app.markdown[0].value.startswith("**small** has 60 training")
+    app.switch_page("pages/tune.py").run()
+    assert not app.exception
+    assert len(app.metric) >= 12
+
+
+def test_a_bad_file_is_one_message_with_its_line_and_the_old_data_set_stays(tmp_path):
+    app = upload(data_page(), ("train.txt", b"2 3 2\n0 0:1\n1 0:what\n"))
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "train.txt, line 3" in app.error[0].value
+    assert "/tmp" not in app.error[0].value
+    assert app.sidebar.selectbox(key="data").value == "Debtags"
+    assert app.markdown[0].value.startswith("**Debtags** has")
+    upload(app, *xc_files(small(), tmp_path))
+    assert not app.error
+    assert "**small** has 60 training" in texts(app)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01\x02\xff" * 50, b"PK\x03\x04 no archive at all", b"\xff\xfe\xfa text"], ids=repr
+)
+def test_files_of_no_format_are_refused_in_words(content):
+    app = upload(data_page(), ("thing.txt", content))
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "thing.txt" in app.error[0].value
+
+
+def test_another_format_may_be_chosen_and_what_is_read_follows():
+    lines = b"".join(b"%d %d:1 %d:2\n" % (row % 3, 1 + row % 4, 5 + row % 2) for row in range(40))
+    app = upload(data_page(), ("train.txt", lines))
+    before = texts(app)
+    choice = app.selectbox(key="upload_format")
+    assert {"Extreme Classification Repository, text", "LIBSVM, multi-label"} & set(choice.options)
+    other = "libsvm" if choice.value == "xc-text" else "xc-text"
+    choice.set_value(other).run()
+    assert not app.exception
+    assert app.selectbox(key="upload_format").value == other
+    assert texts(app) != before
+
+
+def test_a_visitor_says_which_file_is_for_training_where_names_do_not():
+    rows = b"".join(b"%d 0:1 %d:2\n" % (row % 3, 1 + row % 4) for row in range(30))
+    app = upload(data_page(), ("first.txt", b"30 5 3\n" + rows), ("second.txt", b"10 5 3\n" + rows[:90]))
+    roles = [each for each in app.selectbox if each.label in ("first.txt", "second.txt")]
+    assert [each.label for each in roles] == ["first.txt", "second.txt"]
+    roles[0].set_value("training")
+    roles[1].set_value("test").run()
+    assert not app.error
+    assert "30 training and 10 test instances" in texts(app)
+
+
+def test_an_upload_is_still_there_after_a_visit_to_another_page(tmp_path):
+    app = upload(data_page(), *xc_files(small(), tmp_path))
+    app.switch_page("pages/tune.py").run()
+    app.switch_page("pages/data.py").run()
+    assert "**small** has 60 training" in texts(app)
+    button(app, "Forget them").click().run()
+    assert "**small** has" not in texts(app)
+
+
+def test_another_session_does_not_see_an_upload_and_a_link_to_it_says_so(tmp_path):
+    app = upload(data_page(), *xc_files(small(), tmp_path))
+    button(app, "Use this data set").click().run()
+    title = app.sidebar.selectbox(key="data").value
+    other = data_page(data=title)
+    assert title not in other.sidebar.selectbox(key="data").options
+    assert other.sidebar.selectbox(key="data").value == "Debtags"
+    assert any(f"no data set called “{title}”" in each.value for each in other.warning)
+
+
+def test_the_bounds_are_named_and_the_server_agrees_with_them():
+    assert "1 GB" in limits_text()
+    assert f"{LIMITS.max_files:,} files" in limits_text()
+    megabytes = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
+    assert megabytes << 20 <= LIMITS.max_upload_bytes < (megabytes + 1) << 20
+
+
+# Features and what they cost.
+
+
+def test_other_features_are_put_together_shown_with_their_cost_and_used():
+    app = data_page()
+    app.radio(key="recipe_reduction").set_value("truncated SVD").run()
+    app.number_input(key="recipe_k").set_value(20).run()
+    assert "`tfidf+unit+svd:20`" in texts(app)
+    assert "20 × 20" in texts(app)
+    button(app, "Use these features").click().run()
+    assert not app.exception
+    assert app.sidebar.text_input(key="features").value == "tfidf+unit+svd:20"
+    assert "In use: `tfidf+unit+svd:20`, 20 dense features." in texts(app)
+
+
+def test_the_controls_follow_a_recipe_from_elsewhere():
+    app = data_page(features="tfidf+unit+terms:500")
+    assert app.toggle(key="recipe_few").value
+    assert app.number_input(key="recipe_terms").value == 500
+    app.sidebar.text_input(key="features").set_value("tfidf").run()
+    assert not app.toggle(key="recipe_few").value
+    assert not app.toggle(key="recipe_unit").value
+
+
+def test_what_does_not_fit_says_why_and_what_to_press_instead():
+    def page():
+        import streamlit as st
+
+        from pages.shared import data_cost
+        from tests.app.test_data import BIG
+        from xmlcore.recipe import FeatureRecipe
+
+        def use(recipe, n_train):
+            st.session_state["used"] = (str(recipe), n_train)
+
+        data_cost.offer(BIG, FeatureRecipe(), use, "big", as_it_is="Use it")
+        st.text(str(st.session_state.get("used")))
+
+    app = AppTest.from_function(page, default_timeout=60).run()
+    assert "It does not fit" in app.warning[0].value
+    assert button(app, "Use it").disabled
+    app.button(key="big_svd").click().run()
+    assert "svd:" in app.text[0].value
+    app.button(key="big_sample").click().run()
+    assert app.text[0].value.endswith("000)")
+
+
+def test_seconds_are_said_roughly():
+    said = [data_cost.seconds_text(value) for value in (0.2, 12.3, 150, 9000)]
+    assert said == ["less than a second", "about 12 s", "about 2 min", "about 2 h"]
+
+
+def test_a_cost_names_the_matrix_and_its_bytes():
+    cost = factorization_cost(BIG, FeatureRecipe(svd=300), free_bytes=64 << 30, rate=1e11)
+    assert "XᵀX of size 300 × 300 takes 720 kB" in data_cost.cost_text(cost)
+
+
+# Catalog and jobs.
+
+
+def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked():
+    app = data_page()
+    text = texts(app)
+    for entry in catalog_entries():
+        assert f"**{entry.title}**" in text
+    assert text.count("never been tried") == sum(not entry.tried for entry in catalog_entries())
+
+
+def test_a_made_up_data_set_is_looked_at_and_then_used():
+    app = data_page()
+    app.button(key="look_synthetic-bibtex").click().run()
+    for _ in range(200):
+        if any(each.key == "found_synthetic-bibtex_as_it_is" for each in app.button):
+            break
+        app.run()
+    app.button(key="found_synthetic-bibtex_as_it_is").click().run()
+    assert not app.exception
+    assert app.sidebar.selectbox(key="data").value == "Synthetic, shaped like bibtex"
+
+
+def test_a_job_that_fails_says_why_and_can_be_started_again():
+    def fail(progress):
+        raise DataError("there is no connection")
+
+    job = data_jobs.shared_job("a test", fail)
+    assert job.wait(30)
+    assert job.error == "there is no connection"
+    again = data_jobs.shared_job("a test", lambda progress: 7)
+    assert again.wait(30)
+    assert (again.result, again.error) == (7, None)
+    assert data_jobs.shared_job("a test", fail) is again
+
+
+def test_an_unforeseen_failure_names_no_place_on_the_server():
+    def fail(progress):
+        raise OSError("/secret/place")
+
+    job = data_jobs.Job(fail)
+    assert job.wait(30)
+    assert "/secret" not in job.error
+
+
+def test_progress_is_a_share_and_the_file_on_its_way():
+    assert data_jobs.progress_of(DownloadProgress()) is None
+    share, words = data_jobs.progress_of(DownloadProgress("b.xml", 500_000, 1_000_000, 1, 2))
+    assert share == 0.75
+    assert words == "file 2 of 2, b.xml, 0.5 of 1.0 MB"
+    assert data_jobs.progress_of(DownloadProgress("b.xml", 5, 5, 2, 2)) is None
+
+
+# Exports.
+
+
+@pytest.mark.parametrize("label", WRITERS)
+def test_an_export_read_again_is_the_same_data_set(tmp_path, label):
+    ds = small()
+    path = tmp_path / "out.zip"
+    path.write_bytes(zipped(ds, WRITERS[label][1]))
+    assert zipfile.ZipFile(io.BytesIO(path.read_bytes())).testzip() is None
+    again = read(path)
+    assert again.fingerprint == ds.fingerprint
+
+
+def test_a_sample_of_the_training_instances_becomes_a_data_set_of_the_session():
+    sampled = sample_training(sources.raw("Debtags"), 500)
+    app = data_page()
+    app.session_state["_sample_job"] = data_jobs.Job(lambda _: data_jobs.found_in(sampled, keep=True))
+    app.run()
+    app.button(key="sample_as_it_is").click().run()
+    assert not app.exception
+    assert app.sidebar.selectbox(key="data").value.startswith("debtags, 500 training instances (")
+    assert "500 of 23,639 training instances, drawn at random" in texts(app)
