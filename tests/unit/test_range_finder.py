@@ -1,0 +1,130 @@
+"""The range finder against LAPACK's SVD of the same matrix, and the ridge regression on its features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import svds
+from sklearn.utils.extmath import randomized_svd
+
+from xmlcore.dataset import DataError
+from xmlcore.range_finder import RangeSVD, truncated_svd
+from xmlcore.ridge import RidgeFactorization
+from xmlcore.synthetic import make_dataset
+
+FLAT = make_dataset("delicious-200k", seed=2, scale=0.003)  # 590 rows of 2,348 features; s_40 is hardly above s_50
+RNG = np.random.default_rng(0)
+# Columns that get smaller give singular values that do, so that each direction is told from the next.
+DRAWN = sparse.random_array((700, 900), density=0.2, rng=RNG) * 0.93 ** np.arange(900)
+X, X_NEW = (sparse.csr_array(part.astype(np.float32)) for part in (DRAWN.tocsr()[:500], DRAWN.tocsr()[500:]))
+Y = sparse.csr_array((RNG.random((500, 12)) < 0.1).astype(np.float32))
+
+
+def orthonormality(svd: RangeSVD) -> float:
+    U = svd.features / svd.singular_values
+    return float(np.abs(U.T @ U - np.eye(U.shape[1])).max())
+
+
+def test_singular_values_and_directions_equal_those_of_lapack() -> None:
+    svd = truncated_svd(X, 40)
+    U, s, _ = np.linalg.svd(X.toarray().astype(np.float64), full_matrices=False)
+    np.testing.assert_allclose(svd.singular_values, s[:40], rtol=1e-4)
+    found = svd.features[:, :10] / svd.singular_values[:10]
+    np.testing.assert_allclose(np.abs(np.sum(found * U[:, :10], axis=0)), 1, atol=1e-4)
+    assert orthonormality(svd) < 1e-5
+
+
+def test_singular_values_equal_those_of_lanczos() -> None:
+    s = np.sort(svds(X.astype(np.float64), 20, return_singular_vectors=False, rng=0))[::-1]
+    np.testing.assert_allclose(truncated_svd(X, 20).singular_values, s, rtol=1e-4)
+
+
+def test_at_equal_passes_more_is_kept_of_a_flat_spectrum_than_by_scikit_learns_randomized_svd() -> None:
+    X_flat = FLAT.X_train
+    best = np.square(np.linalg.svd(X_flat.toarray(), compute_uv=False)[:40]).sum()
+    kept = [np.square(truncated_svd(X_flat, 40, passes=passes).singular_values).sum() / best for passes in (1, 2, 4, 8)]
+    assert kept == sorted(kept)
+    assert kept[-1] < 1 + 1e-5
+    for passes, ours in ((4, kept[2]), (8, kept[3])):
+        theirs = randomized_svd(X_flat, 40, n_iter=passes, power_iteration_normalizer="QR", random_state=0)[1]
+        assert ours > np.square(theirs).sum() / best
+
+
+def test_new_rows_are_transformed_as_training_rows_were() -> None:
+    svd = truncated_svd(X, 30, passes=8)
+    np.testing.assert_allclose(svd.transform(X), svd.features, atol=1e-5 * np.abs(svd.features).max())
+    V = np.linalg.svd(X.toarray().astype(np.float64), full_matrices=False)[2][:30].T
+    # Singular vectors have no sign of their own; products of two rows do not depend on it.
+    exact, found = X_NEW @ V, svd.transform(X_NEW)
+    np.testing.assert_allclose(found @ found.T, exact @ exact.T, atol=1e-5 * np.square(exact).sum(axis=1).max())
+
+
+@pytest.mark.parametrize("share", [1e-5, 1e-3, 1e-1])
+def test_ridge_regression_on_its_features_equals_that_on_the_exact_ones(share: float) -> None:
+    svd = truncated_svd(X, 30, passes=6)
+    U, s, Vt = np.linalg.svd(X.toarray().astype(np.float64), full_matrices=False)
+    F, F_new = U[:, :30] * s[:30], X_NEW @ Vt[:30].T
+    reg_lambda = share * s[0] ** 2
+    fac = RidgeFactorization.fit(svd.features, Y, form="primal")
+    found = fac.scores(fac.project(svd.transform(X_NEW)), reg_lambda)
+    expected = F_new @ np.linalg.solve(F.T @ F + reg_lambda * np.eye(30), F.T @ Y.toarray())
+    assert np.linalg.norm(found - expected) / np.linalg.norm(expected) < 1e-4
+
+
+def test_blocks_of_columns_change_nothing(monkeypatch) -> None:
+    whole = truncated_svd(X, 30)
+    transformed = whole.transform(X_NEW)
+    monkeypatch.setattr("xmlcore.range_finder._BLOCK_BYTES", 7 * 4 * max(X.shape))
+    monkeypatch.setattr("xmlcore.range_finder._ROWS", 100)
+    blocked = truncated_svd(X, 30)
+    np.testing.assert_allclose(blocked.singular_values, whole.singular_values, rtol=1e-5)
+    np.testing.assert_allclose(blocked.features @ blocked.features.T, whole.features @ whole.features.T, atol=1e-4)
+    again = blocked.transform(X_NEW)
+    np.testing.assert_allclose(again @ again.T, transformed @ transformed.T, atol=1e-4)
+
+
+def test_a_matrix_of_lower_rank_gives_as_many_features_as_it_has() -> None:
+    rng = np.random.default_rng(0)
+    low = sparse.csr_array((rng.random((80, 6)) @ rng.random((6, 50))).astype(np.float32))
+    svd = truncated_svd(low, 20)
+    assert svd.singular_values.size == svd.features.shape[1] == 6
+    exact = np.linalg.svd(low.toarray().astype(np.float64), compute_uv=False)[:6]
+    np.testing.assert_allclose(svd.singular_values, exact, rtol=1e-4)
+
+
+def test_the_full_rank_is_allowed_on_either_side() -> None:
+    for matrix in (X[:40], sparse.csr_array(X[:40].T)):
+        svd = truncated_svd(matrix, 40)
+        rank = np.linalg.matrix_rank(matrix.toarray().astype(np.float64))
+        exact = np.linalg.svd(matrix.toarray().astype(np.float64), compute_uv=False)[:rank]
+        assert svd.singular_values.size == rank
+        np.testing.assert_allclose(svd.singular_values, exact, rtol=1e-4)
+
+
+def test_equal_seeds_give_equal_features_and_others_do_not() -> None:
+    one, same, other = (truncated_svd(X, 20, passes=1, seed=seed).features for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.allclose(np.abs(one), np.abs(other))
+
+
+def test_progress_ends_each_stage_at_one() -> None:
+    told = []
+    truncated_svd(X, 20, passes=2, progress=lambda stage, part: told.append((stage, part))).transform(
+        X_NEW, progress=lambda stage, part: told.append((stage, part))
+    )
+    assert [stage for stage, part in told if part == 1] == ["pass 1 of 2", "pass 2 of 2", "Rayleigh–Ritz", "test rows"]
+
+
+def test_misuse_is_named() -> None:
+    for rank in (0, 501):
+        with pytest.raises(DataError, match=f"rank is {rank}"):
+            truncated_svd(X, rank)
+    with pytest.raises(DataError, match="passes is 0"):
+        truncated_svd(X, 5, passes=0)
+    with pytest.raises(DataError, match="one sparse block"):
+        truncated_svd(X.toarray(), 5)
+    with pytest.raises(DataError, match="only zeros"):
+        truncated_svd(X * np.float32(0), 5)
+    with pytest.raises(DataError, match="X_new has 7 features"):
+        truncated_svd(X, 5).transform(X[:, :7])

@@ -1,0 +1,167 @@
+"""Truncated SVD of a very large sparse X (D×N), working on the side of its D rows, in bounded memory.
+
+With Z of D×k, k a little above the rank that is wanted, and `passes` rounds of subspace iteration:
+
+    Z ← an orthonormal basis of X(XᵀZ) − αZ
+    ZᵀXXᵀZ = R diag(s²) Rᵀ,   U = ZR
+    features of the training rows U diag(s),   of new rows X_new (Xᵀ U) / s = X_new V
+
+The first line is the range finder of Halko, Martinsson and Tropp (SIAM Review 2011), the second Rayleigh–Ritz. The
+shift α makes each pass count for more (Feng and Yu, dashSVD, 2024): eigenvectors of XXᵀ stay as they are, and with α up
+to half of the smallest eigenvalue that is wanted, the unwanted ones, from 0 to that, come out at most α large. The
+singular values of X(XᵀZ) − αZ are at most those eigenvalues less α, which gives the next α.
+
+Nothing of N×k is ever whole: XᵀZ and XᵀU come in blocks of columns. Whole are X twice (by rows and by columns) and one
+array of D×k in float32. Bases are made orthonormal by the eigendecomposition of the small ZᵀZ in float64, twice, which
+needs no second array and leaves out directions that Z does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from xmlcore import products
+from xmlcore.dataset import DataError, as_blocks
+
+Progress = Callable[[str, float], None]
+
+_BLOCK_BYTES = 512 << 20  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns
+_ROWS = 4_096
+# Squared lengths, relative to the largest, below which a direction of a float32 Z is rounding noise.
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RangeSVD:
+    """A truncated SVD X ≈ U diag(s) Vᵀ; V is applied to new rows without being kept.
+
+    Attributes:
+        singular_values: s, shape (k,), float64, descending, all positive. k is the rank that was asked for, or X's own.
+        features: U diag(s), shape (D, k), float32: the training rows' new features.
+        X: the matrix itself, D×N, because V = XᵀU/s.
+        passes, seed: how it was found; another value is another approximation.
+    """
+
+    singular_values: np.ndarray
+    features: np.ndarray
+    X: sparse.csr_array
+    passes: int
+    seed: int
+
+    def transform(self, X_new: sparse.csr_array, progress: Progress | None = None) -> np.ndarray:
+        """X_new V, shape (rows, k), float32: new rows' features.
+
+        Each call passes over the whole of X, so give all rows at once. Raises DataError for another number of features.
+        """
+        X_new = _one_sparse_block(X_new, "X_new")
+        if X_new.shape[1] != self.X.shape[1]:
+            raise DataError(f"X_new has {X_new.shape[1]} features; expected {self.X.shape[1]}, as in training")
+        by_column = self.X.T.tocsr()
+        out = np.empty((X_new.shape[0], self.singular_values.size), np.float32)
+        for columns in _column_blocks(out.shape[1], self.X.shape):
+            back = products.multiply((by_column,), np.ascontiguousarray(self.features[:, columns]))
+            out[:, columns] = products.multiply((X_new,), back) / np.square(self.singular_values[columns])
+            if progress is not None:
+                progress("test rows", columns.stop / out.shape[1])
+        return out
+
+
+def truncated_svd(
+    X: sparse.csr_array, rank: int, *, passes: int = 4, seed: int = 0, progress: Progress | None = None
+) -> RangeSVD:
+    """The leading `rank` singular triplets of a sparse X (D×N).
+
+    passes: rounds of subspace iteration, each of two products with X. Directions with singular values well above the
+    last one are exact after a few; among nearly equal ones at the end, which one is found hardly matters.
+    seed: of the random start. progress: called with a stage and the fraction of it that is done.
+
+    Memory: 4 bytes for each of D×1.05 rank numbers, X twice, and about 2 GB. Raises DataError for an X that is not one
+    sparse block, holds only zeros or values that are not finite, for 1 ≤ rank ≤ min(D, N) not met, and passes < 1.
+    """
+    X = _one_sparse_block(X, "X")
+    D, N = X.shape
+    if not 1 <= rank <= min(D, N):
+        raise DataError(f"rank is {rank}; expected 1 to {min(D, N)}, the smaller side of X")
+    if passes < 1:
+        raise DataError(f"passes is {passes}; expected at least 1")
+    if not X.data.any():
+        raise DataError("X holds only zeros; expected at least one feature that is not zero")
+    report = progress or (lambda stage, fraction: None)
+    width = min(D, N, rank + max(10, rank // 20))  # a few more than wanted: the last directions come out too short
+    Z = np.random.default_rng(seed).standard_normal((D, width), dtype=np.float32)
+    by_column = X.T.tocsr()
+
+    shift = 0.0
+    for turn in range(passes):
+        stage = f"pass {turn + 1} of {passes}"
+        for columns in _column_blocks(Z.shape[1], X.shape):
+            Z[:, columns] = _there_and_back(X, by_column, Z[:, columns]) - np.float32(shift) * Z[:, columns]
+            report(stage, columns.stop / Z.shape[1])
+        Z, shortest = _orthonormal(Z)
+        if turn > 0:  # the first Z was not orthonormal
+            shift = max(shift, (shortest + shift) / 2)
+        Z, _ = _orthonormal(Z)
+
+    ritz = np.empty((Z.shape[1], Z.shape[1]))
+    for columns in _column_blocks(Z.shape[1], X.shape):
+        ritz[:, columns] = _inner(Z, _there_and_back(X, by_column, Z[:, columns]))
+        report("Rayleigh–Ritz", columns.stop / Z.shape[1])
+    squares, R = linalg.eigh((ritz + ritz.T) / 2, driver="evd", overwrite_a=True)
+    squares, R = squares[::-1][:rank], R[:, ::-1][:, :rank]
+    found = int(np.count_nonzero(squares > _NOISE * squares[0]))
+    s = np.sqrt(squares[:found])
+    return RangeSVD(s, _times_in_place(Z, R[:, :found] * s), X, passes, seed)
+
+
+def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:
+    blocks = as_blocks(X, name)
+    if len(blocks) != 1 or not sparse.issparse(blocks[0]):
+        raise DataError(f"{name} must be one sparse block; it is {[type(block).__name__ for block in blocks]}")
+    return blocks[0]
+
+
+def _column_blocks(width: int, shape: tuple[int, int]):
+    return products.chunks(width, max(1, _BLOCK_BYTES // (4 * max(shape))))
+
+
+def _there_and_back(X: sparse.csr_array, by_column: sparse.csr_array, part: np.ndarray) -> np.ndarray:
+    """X(Xᵀ part) for some columns of Z."""
+    return products.multiply((X,), products.multiply((by_column,), np.ascontiguousarray(part)))
+
+
+def _inner(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """AᵀB in float64 for two tall float32 matrices, a block of rows at a time."""
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for rows in products.chunks(A.shape[0], _ROWS):
+        total += A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
+    return total
+
+
+def _orthonormal(Z: np.ndarray) -> tuple[np.ndarray, float]:
+    """Z E diag(e)^(−1/2) with ZᵀZ = E diag(e) Eᵀ, in the memory of Z, without directions that are rounding noise.
+
+    With it the smallest singular value of Z, 0 where a direction was left out.
+
+    A badly conditioned Z comes out orthonormal to about its condition number times float32's precision; a second call
+    on the result takes that away.
+    """
+    lengths, E = linalg.eigh(_inner(Z, Z), driver="evd", overwrite_a=True)
+    kept = lengths > _NOISE * lengths[-1]
+    shortest = float(np.sqrt(lengths[0])) if kept.all() else 0.0
+    return _times_in_place(Z, E[:, kept] / np.sqrt(lengths[kept])), shortest
+
+
+def _times_in_place(Z: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """Z T for a square or narrower T, C-contiguous in the memory of Z, which is overwritten.
+
+    Row i of the result ends where or before row i of Z ends, so no row is overwritten before it is read.
+    """
+    T = T.astype(np.float32)
+    out = Z.reshape(-1)[: Z.shape[0] * T.shape[1]].reshape(Z.shape[0], T.shape[1])
+    for rows in products.chunks(Z.shape[0], _ROWS):
+        out[rows] = Z[rows] @ T
+    return out
