@@ -33,6 +33,7 @@ from xmlcore import (
     solve_direct,
 )
 from xmlcore.background import Task, submit
+from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import as_blocks, take_rows
 from xmlcore.jobs import factorize
 from xmlcore.linalg import FLOAT64_LIMIT, default_memory_budget
@@ -93,6 +94,7 @@ class Model:
         self.title, self.features = title, features
         raw = sources.raw(title)
         recipe = features or str(default_recipe(raw))
+        refuse_unfitting(raw, recipe)
         self.full, self.fitted = fit_features(raw, recipe)
         self.dataset = _sampled(self.full)
         self.lambda_range = lambda_range(self.full.X_train)
