@@ -1,0 +1,94 @@
+"""The command line: what it prints, what it writes, and how it ends."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import linalg, sparse
+
+from xmlcore import Dataset, Store, catalog_entries
+from xmlcore.cli import main
+from xmlcore.readers import read, write_npz
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((rng.random((90, 15)) < 0.4).astype(np.float32))
+    Y = sparse.csr_array((rng.random((90, 8)) < 0.3).astype(np.float32))
+    return write_npz(Dataset("tiny", X[:60], Y[:60], X[60:], Y[60:]), tmp_path / "tiny")
+
+
+def test_every_data_set_is_listed_and_untried_addresses_are_marked(capsys):
+    assert main(["data"]) == 0
+    out = capsys.readouterr().out
+    for entry in catalog_entries():
+        assert entry.name in out
+    assert out.count("never been tried") == sum(not entry.tried for entry in catalog_entries())
+
+
+@pytest.mark.parametrize("budget", [None, 1])
+def test_the_metrics_printed_are_those_of_a_float64_solve(capsys, folder, monkeypatch, budget):
+    if budget:  # scores too large for memory: by a factorisation, block by block
+        monkeypatch.setattr("xmlcore.cli.default_memory_budget", lambda: budget)
+    assert main(["evaluate", str(folder), "--reg-lambda", "2.5", "--A", "0.9", "--B", "2", "--K", "1", "3"]) == 0
+    out = capsys.readouterr().out
+    ds = read(folder)
+    X, Y, relevant = ds.X_train.toarray().astype(float), ds.Y_train.toarray(), ds.Y_test.toarray()
+    S = ds.X_test.toarray() @ linalg.solve(X.T @ X + 2.5 * np.eye(15), X.T @ Y)
+    theta = 1 + (np.log(60) - 1) * 3**0.9 * (Y.sum(axis=0) + 2) ** -0.9
+    for k in (1, 3):
+        expected = [
+            100 * np.take_along_axis(relevant, np.argsort(-scores, axis=1)[:, :k], axis=1).mean()
+            for scores in (S, S * theta)
+        ]
+        shown = re.search(rf"^P@{k} +([\d.]+) +([\d.]+)$", out, re.MULTILINE).groups()
+        assert [float(value) for value in shown] == pytest.approx(expected, abs=0.006)
+    assert "λ = 2.5; model A = 0.9, B = 2; PSP measured with A = 0.55, B = 1.5" in out
+
+
+@pytest.mark.parametrize("to", ["xc", "npz"])
+def test_what_is_converted_is_read_as_the_same(capsys, folder, tmp_path, to):
+    assert main(["convert", str(folder), str(tmp_path / "out"), "--to", to]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "out")
+    again, before = read(tmp_path / "out"), read(folder)
+    assert again.fingerprint == before.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluate", "nowhere"], "nowhere"),
+        (["evaluate", "debtags", "--features", "svd:x"], "svd:x"),
+        (["fetch", "debtags"], "nothing to download"),
+        (["convert", "nowhere", "out"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(capsys, arguments, said):
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_the_cache_is_shown_and_cleared(capsys):
+    store = Store()
+    store.put("a key", {"x": np.zeros(1000)})
+    assert main(["cache"]) == 0
+    assert "a key" in capsys.readouterr().out
+    assert main(["cache", "--clear"]) == 0
+    assert "removed" in capsys.readouterr().out
+    assert Store().entries() == []
+
+
+def test_the_module_runs_and_refuses_an_unknown_command():
+    run = subprocess.run([sys.executable, "-m", "xmlcore", "dance"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert "dance" in run.stderr
+    assert "Traceback" not in run.stderr

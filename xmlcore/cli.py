@@ -1,0 +1,192 @@
+"""The command line: `python -m xmlcore data | fetch | evaluate | convert | cache`.
+
+Results go to the standard output, progress and errors to the standard error. The exit code is 0, 1 where the data
+cannot be used (one line says why), or 2 where the command is not understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
+from xmlcore.cost import in_units, refuse_unfitting
+from xmlcore.dataset import DataError, Dataset
+from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
+from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
+from xmlcore.features import fit_features
+from xmlcore.linalg import default_memory_budget
+from xmlcore.profile import features_per_instance
+from xmlcore.propensity import inverse_propensity
+from xmlcore.readers import write_npz, write_xc_text
+from xmlcore.recipe import FeatureRecipe, default_recipe
+from xmlcore.ridge import RidgeFactorization, solve_direct
+from xmlcore.store import Store, StoreError
+
+WRITERS = {"xc": write_xc_text, "npz": write_npz}
+METRICS = {"precision": "P", "psprecision": "PSP", "ndcg": "nDCG", "psndcg": "PSnDCG", "recall": "R", "coverage": "C"}
+_LINE_SECONDS = 0.5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit code. arguments: those of the process where None."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (DataError, StoreError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m xmlcore", description="Ridge regression for extreme multi-label.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    data = commands.add_parser("data", help="list the data sets that can be had by name")
+    data.set_defaults(run=_data)
+
+    download = commands.add_parser("fetch", help="download a data set into the cache on disk")
+    download.add_argument("name", metavar="NAME", help="a name that the command data lists")
+    download.set_defaults(run=_fetch)
+
+    metrics = commands.add_parser("evaluate", help="fit both variants and print every metric on the test instances")
+    metrics.add_argument("data", metavar="NAME|PATH", help="a name, or a file, folder or archive")
+    metrics.add_argument("--reg-lambda", type=float, default=3.0, help="λ of both variants (default 3)")
+    metrics.add_argument("--A", type=float, help="A of the model's propensities (default: the data set's own)")
+    metrics.add_argument("--B", type=float, help="B of the model's propensities (default: the data set's own)")
+    metrics.add_argument("--K", type=int, nargs="+", default=[1, 3, 5], help="how many labels count (default 1 3 5)")
+    metrics.add_argument("--features", help="steps such as tfidf+unit+svd:300 (default: what suits the data set)")
+    metrics.set_defaults(run=_evaluate)
+
+    convert = commands.add_parser("convert", help="write a data set, features as given, in another format")
+    convert.add_argument("data", metavar="NAME|PATH", help="a name, or a file, folder or archive")
+    convert.add_argument("out", metavar="OUT", type=Path, help="a folder, made where it is not there")
+    convert.add_argument("--to", choices=list(WRITERS), default="xc", help="the format (default xc)")
+    convert.set_defaults(run=_convert)
+
+    cache = commands.add_parser("cache", help="show or clear the results in the cache on disk")
+    what = cache.add_mutually_exclusive_group()
+    what.add_argument("--show", action="store_true", help="list them (what is done without an option)")
+    what.add_argument("--clear", action="store_true", help="remove them; downloads stay")
+    cache.set_defaults(run=_cache)
+    return parser
+
+
+def _data(options: argparse.Namespace) -> None:
+    entries = catalog_entries()
+    width = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        print(f"{entry.name:<{width}}  {_having(entry)}")
+        print(f"{'':<{width}}  {entry.description}")
+
+
+def _having(entry: CatalogEntry) -> str:
+    if entry.kind != "download":
+        return "comes with the project" if entry.kind == "embedded" else "made on the spot"
+    if is_downloaded(entry.name):
+        return "downloaded"
+    size = f", {in_units(entry.n_bytes)}" if entry.n_bytes else ""
+    return f"to download from {entry.address}{size}{'' if entry.tried else '; this address has never been tried'}"
+
+
+class _Lines(DownloadProgress):
+    """Progress as lines on the standard error, a few in a second at most."""
+
+    _last = 0.0
+
+    def update(self, n_bytes: int) -> None:
+        super().update(n_bytes)
+        if time.monotonic() - self._last > _LINE_SECONDS:
+            self._last = time.monotonic()
+            total = f" of {in_units(self.total)}" if self.total else ""
+            print(f"{self.file}: {in_units(self.done)}{total}", file=sys.stderr)
+
+
+def _fetch(options: argparse.Namespace) -> None:
+    if options.name not in DOWNLOADS:
+        names = ", ".join(DOWNLOADS)
+        raise DataError(f"there is nothing to download for {options.name!r}; expected one of {names}")
+    for path in fetch(options.name, DOWNLOADS[options.name], _Lines()):
+        print(path)
+
+
+def _loaded(name_or_path: str) -> Dataset:
+    data = load_dataset(name_or_path, features=None, progress=_Lines())
+    for note in data.notes:
+        print(note, file=sys.stderr)
+    return data
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    raw = _loaded(options.data)
+    recipe = FeatureRecipe.parse(options.features) if options.features else default_recipe(raw)
+    refuse_unfitting(raw, recipe)
+    data, _ = fit_features(raw, recipe)
+    A = data.A if options.A is None else options.A
+    B = data.B if options.B is None else options.B
+    result = _evaluation(data, options.reg_lambda, A, B, options.K)
+    print(
+        f"{data.name}: {data.n_train:,} training and {data.n_test:,} test instances, {data.n_features:,} features "
+        f"({recipe}), {data.n_labels:,} labels"
+    )
+    print(f"λ = {options.reg_lambda:g}; model A = {A:g}, B = {B:g}; PSP measured with A = {data.A:g}, B = {data.B:g}")
+    print(f"{'percent':<10}{'XML-ridge':>12}{'with PS':>12}")
+    for metric, short in METRICS.items():
+        for k in result.ks:
+            values = (result.ridge.metrics[metric][k], result.ps.metrics[metric][k])
+            print(f"{f'{short}@{k}':<10}{100 * values[0]:>12.2f}{100 * values[1]:>12.2f}")
+
+
+def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int]) -> Evaluation:
+    theta = inverse_propensity(data.Y_train, A, B)
+    ruler = inverse_propensity(data.Y_train, data.A, data.B)
+    empty = int((features_per_instance(data.X_test) == 0).sum())
+    # One λ costs least by Cholesky, where all scores fit in memory at once; else by a factorisation, block by block.
+    if 4 * data.n_test * data.n_labels <= default_memory_budget():
+        scores = solve_direct(data.X_train, data.Y_train, data.X_test, reg_lambda)
+        return evaluate_scores(
+            scores,
+            data.Y_test,
+            theta,
+            ruler,
+            ks,
+            exclude=data.test_filter,
+            reg_lambda=reg_lambda,
+            rows_without_features=empty,
+        )
+    fac = RidgeFactorization.fit(data.X_train, data.Y_train)
+    return evaluate(
+        fac,
+        fac.project(data.X_test),
+        data.Y_test,
+        reg_lambda,
+        theta,
+        ruler,
+        ks,
+        exclude=data.test_filter,
+        rows_without_features=empty,
+    )
+
+
+def _convert(options: argparse.Namespace) -> None:
+    print(WRITERS[options.to](_loaded(options.data), options.out))
+
+
+def _cache(options: argparse.Namespace) -> None:
+    store = Store()
+    if options.clear:
+        size = store.size()
+        store.clear()
+        print(f"{in_units(size)} removed from {store.folder}")
+        return
+    for entry in store.entries():
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.last_used))
+        print(f"{in_units(entry.bytes):>10}  last used {used}  {entry.key}")
+    print(f"{in_units(store.size())} in {store.folder}")
