@@ -8,7 +8,7 @@ from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN, lambda_text
 
 # The frame's λ and A for narrow screens are this page's controls at every width, side by side and larger.
 STYLE = """<style>
-.stApp .stMainBlockContainer { padding-top: 3.75rem; padding-bottom: 0; }
+.stApp .stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 0; }
 .stApp .stMainBlockContainer > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 .stApp .st-key-body_controls { display: flex; flex-direction: row; gap: 2rem; }
 .st-key-body_controls [data-testid="stSliderThumbValue"], .st-key-body_controls label p { font-size: 1.25rem; }
@@ -55,4 +55,4 @@ with st.container(horizontal=True, vertical_alignment="center"):
         bind="query-params",
         label_visibility="collapsed",
     )
-contribution_chart(answer, ghost, chosen, height=265, font_size=18)
+contribution_chart(answer, ghost, chosen, height=210 if ghost else 248, font_size=18)

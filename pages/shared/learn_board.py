@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import model, show
+from pages.shared.settings import lambda_text
 from xmlcore.analysis import contributions, frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
 
@@ -15,13 +16,16 @@ MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
 
 
 def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
-    """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent; those of a held setting below each."""
+    """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent, with those of a held setting small beside them."""
     lines = [f"| % | {' | '.join(NUMBERS)} |", "|---" * (len(NUMBERS) + 1) + "|"]
     for name in (RIDGE, RIDGE_PS):
-        lines.append(f"| {MARKS[name]} {name} | {' | '.join(f'**{text}**' for text in _values(answer, name))} |")
+        cells = [f"**{text}**" for text in _values(answer, name)]
         if ghost:
-            lines.append(f"| held | {' | '.join(_values(ghost, name))} |")
+            cells = [f"{cell} :small[{held}]" for cell, held in zip(cells, _values(ghost, name), strict=True)]
+        lines.append(f"| {MARKS[name]} {name} | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
+    if ghost:
+        st.caption(f"Small: held, at λ = {lambda_text(ghost.settings.reg_lambda)} and A = {ghost.settings.A:.2f}.")
 
 
 def _values(answer: model.Answer, name: str) -> list[str]:
@@ -46,7 +50,7 @@ def contribution_chart(
         bins.names,
         bars,
         x_title="Training instances of the label",
-        y_title=f"Share of {name}, points",
+        y_title=f"Points of {name}",
         held=heights(ghost) if ghost else None,
         height=height,
     )

@@ -39,7 +39,7 @@ class Bench:
 
 
 def sliders() -> Parameters:
-    """The example's own λ, A and B."""
+    """The example's own λ, A and B, and a button that undoes all changes of the example."""
     reg_lambda = st.select_slider(
         "λ of the example",
         LAMBDAS,
@@ -52,14 +52,13 @@ def sliders() -> Parameters:
     left, right = st.columns(2)
     A = left.slider("A of the example", 0.0, 2.0, DEFAULT.A, 0.05, key="toy_A", bind="query-params")
     B = right.slider("B of the example", 0.05, 10.0, DEFAULT.B, 0.05, key="toy_B", bind="query-params")
+    st.button("Start over", on_click=_start_over, help="The example's tables and sliders as at first")
     return Parameters(reg_lambda, A, B)
 
 
 def bench(parameters: Parameters) -> Bench | None:
     """Draws the tables; None, with a message that names each cell, while a cell cannot be used."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Word counts X**, the new document last", width="stretch")
-        st.button("Start over", on_click=_start_over, type="tertiary", help="Tables and sliders as at first")
+    st.markdown("**Word counts X**, the new document last")
     number = st.column_config.NumberColumn(step=1, width=CELL_WIDTH)
     words = _editor(WORDS_KEY, _words_frame(), dict.fromkeys(EXAMPLE.words, number))
     st.markdown("**Labels Y**")

@@ -1,0 +1,89 @@
+"""A visitor on Learn and in the lecture view: links that set sliders, an edited example, a lecture on one screen."""
+
+import re
+
+import pytest
+
+from pages.shared.learn_questions import QUESTIONS
+from tests.browser.conftest import wait_until_idle
+
+SECONDS = 60_000
+
+
+def settled(page, condition: str) -> None:
+    """Waits for what an action changes, then for the page to come to rest."""
+    page.wait_for_function(condition, timeout=SECONDS)
+    wait_until_idle(page)
+
+
+def typed_lambda(page) -> float:
+    return float(page.get_by_role("spinbutton", name="λ, typed", exact=True).input_value())
+
+
+def numbers(page) -> list[str]:
+    return re.findall(r"\d+\.\d\d", page.locator(".st-key-learn_numbers tbody").inner_text())
+
+
+def test_each_questions_link_sets_the_sliders_in_the_same_tab_and_survives_a_reload(server, visit):
+    page = visit(f"{server.url}/learn?part=Five+questions&reg_lambda=7.3")
+    for number, question in enumerate(QUESTIONS, start=1):
+        if number > 1:
+            page.get_by_role("radio", name=str(number), exact=True).click()
+            settled(page, f"document.querySelector('h5')?.innerText.startsWith({question.question!r})")
+        link = page.get_by_role("link", name="Set the sliders for this question")
+        link.focus()
+        page.keyboard.press("Enter")
+        wanted = question.settings
+        settled(page, f"Number(document.querySelector('[aria-label=\"λ, typed\"]').value) === {wanted.reg_lambda}")
+        before = numbers(page)
+        page.reload()
+        page.locator(".st-key-learn_numbers tbody").wait_for()
+        wait_until_idle(page)
+        assert len(page.context.pages) == 1
+        assert page.locator("h5").inner_text().startswith(question.question)
+        assert typed_lambda(page) == wanted.reg_lambda
+        assert f"A = {wanted.A:.2f}" in page.get_by_test_id("stMain").inner_text()
+        assert numbers(page) == before
+
+
+def test_the_answer_is_hidden_until_it_is_asked_for(server, visit):
+    page = visit(f"{server.url}/learn?part=Five+questions&question=5")
+    answer = page.get_by_text("57.69 %: ranking only asks", exact=False)
+    assert not answer.is_visible()
+    page.get_by_text("Answer", exact=True).click()
+    answer.wait_for(state="visible")
+
+
+def test_a_deleted_cell_is_named_and_survives_a_visit_to_another_page(server, visit):
+    page = visit(f"{server.url}/learn", width=1440, height=1000)
+    table = page.get_by_test_id("stDataFrame").first
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + 85)  # freeciv, chess
+    page.keyboard.press("Delete")
+    message = page.get_by_test_id("stAlert")
+    message.get_by_text("chess").wait_for()
+    assert "freeciv, chess is empty" in message.inner_text()
+    page.get_by_role("link", name="Tune", exact=True).click()
+    settled(page, "!location.pathname.includes('learn')")
+    page.get_by_role("link", name="Learn", exact=True).click()
+    message.wait_for()
+    assert "freeciv, chess is empty" in message.inner_text()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_lecture_fits_a_small_projector_and_its_buttons_step_lambda(server, visit, dark):
+    page = visit(f"{server.url}/lecture?reg_lambda=4", dark=dark)
+    page.get_by_role("button", name="Hold", exact=True).click()
+    page.get_by_role("button", name="Release", exact=True).wait_for()
+    page.get_by_role("button", name="λ × 2", exact=True).click()
+    settled(page, "Number(document.querySelector('[aria-label=\"λ, typed\"]').value) === 8")
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("element => element.scrollHeight <= element.clientHeight")
+    assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
+    assert "λ = 8" in main.inner_text()
+    assert "reg_lambda=8" in page.url
+    heights = page.locator(".st-key-lecture_numbers td strong").evaluate_all(
+        "cells => cells.map(cell => parseFloat(getComputedStyle(cell).fontSize))"
+    )
+    assert len(heights) == 8
+    assert min(heights) >= 40  # a 720-pixel screen shows 18 such lines: what the last row can read
