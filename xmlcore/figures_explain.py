@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,6 +41,9 @@ def explanation_bars(
         told.append(f"all {n_others:,} other {kind} together")
     n_terms, color = len(values), LOOKS[variant].color
     values.append(float(score))
+    low, high = min(0.0, *values), max(0.0, *values)
+    # Three digits of the largest bar, so that small scores do not read as zeros.
+    decimals = min(max(3, 2 - math.floor(math.log10(max(high, -low, 1e-9)))), 9)
     # Bars are at numbers, not at names: two training instances may have one name.
     places = np.arange(len(values))
     trace = go.Bar(
@@ -50,14 +54,13 @@ def explanation_bars(
             "color": [color] * len(names) + ["white"] * (n_terms - len(names)) + [INK],
             "line": {"color": [color] * n_terms + [INK], "width": 1.5},
         },
-        text=[f"{value:+.3f}" for value in values[:-1]] + [f"{score:.3f}"],
+        text=[f"{value:+.{decimals}f}" for value in values[:-1]] + [f"{score:.{decimals}f}"],
         textposition="outside",
         cliponaxis=False,
         customdata=[*told, "the sum of the bars above"],
-        hovertemplate="%{customdata}<br>%{x:+.4f}<extra></extra>",
+        hovertemplate="%{customdata}<br>%{x:+.4g}<extra></extra>",
         showlegend=False,
     )
-    low, high = min(0.0, *values), max(0.0, *values)
     room = 0.18 * (high - low or 1.0)  # for the numbers beside the bars
     figure = go.Figure(trace)
     figure.update_layout(template=TEMPLATE, height=90 + ROW_PIXELS * len(values), margin={"t": 12})

@@ -111,10 +111,10 @@ def take_from_link(answer: Answer) -> None:
             )
             number = None
         state[key] = number
-    if refused:
-        state[REFUSED] = refused
     if state[INSTANCE] is None:
         state[INSTANCE] = _first_to_show(answer)
+    if refused:
+        state[REFUSED] = [*refused, f"Showing {name_of(data, state[INSTANCE])}, instance {state[INSTANCE]}."]
     state[SHOWN] = (answer.settings.data, state[INSTANCE])
 
 
@@ -212,6 +212,8 @@ def controls(answer: Answer) -> None:
                 help=f"The one {which_way}",
                 width="stretch",
             )
+    if data.n_test < answer.model.full.n_test:
+        st.caption(f"Found in {answer.rows_text}.")
     if not rows.size:
         st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
     elif not at.size:

@@ -210,6 +210,13 @@ def why(answer: Answer, subject: Subject) -> None:
     find.write_link()
     if not subject.features[0].size:
         return
+    if not data.label_counts[label]:
+        st.info(
+            f"{plain_markdown(data.label_name(label))} is on no training instance, so its score is 0 everywhere and "
+            "there is nothing to take apart.",
+            icon=":material/visibility_off:",
+        )
+        return
     if not answer.model.ready:
         st.info(_not_yet(answer), icon=":material/hourglass_top:")
         return
@@ -232,8 +239,8 @@ def _not_yet(answer: Answer) -> str:
     if answer.model.progress.error:
         return f"The matrix could not be factorised, so no score can be taken apart: {answer.model.progress.error}"
     return (
-        "The explanations appear here by themselves, some seconds from now, when the matrix is factorised. The lists "
-        "above are exact already."
+        "The explanations appear here by themselves as soon as the matrix is factorised; the sidebar tells how far it "
+        "is. The lists above are exact already."
     )
 
 

@@ -263,8 +263,15 @@ def test_what_a_link_asks_for_and_is_not_there_is_named(page, link, named):
     assert "<h3>doc-" in html_of(test)
 
 
+def test_a_label_that_was_never_seen_is_told_to_have_no_score(page):
+    test = page(instance="4", label="5")
+    assert not test.exception
+    assert any("on no training instance" in info.value for info in test.info)
+    assert not test.get("plotly_chart")
+
+
 def test_a_link_inside_the_app_opens_an_instance(page):
-    test = page(instance="4")
+    test = page(view="Your own document")
     test.session_state["instance"], test.session_state["label"] = 7, 1
     test.run()
     assert "<h3>doc-7</h3>" in html_of(test)
