@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -59,15 +60,25 @@ def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
     return count
 
 
-def stored_blocks(folder: str | Path) -> Iterator[RowBlock]:
-    """The row blocks that `save_blocks` wrote, in their order, read one by one as they are asked for.
+def stored_loads(folder: str | Path) -> list[Callable[[], RowBlock]]:
+    """A function for each row block that `save_blocks` wrote, in order, that reads it; other processes can call it.
 
     Raises DataError where the folder holds none.
     """
-    paths = sorted(Path(folder).glob("*.X.npz"))
+    paths = sorted(Path(folder).absolute().glob("*.X.npz"))
     if not paths:
         raise DataError(f"{folder} holds no row blocks; expected what save_blocks writes")
-    return ((sparse.load_npz(path), sparse.load_npz(path.with_name(f"{path.name[:-6]}.Y.npz"))) for path in paths)
+    return [partial(_load_block, path) for path in paths]
+
+
+def stored_blocks(folder: str | Path) -> Iterator[RowBlock]:
+    """The row blocks that `save_blocks` wrote, read one by one as they are asked for; errors as in `stored_loads`."""
+    return (load() for load in stored_loads(folder))
+
+
+def _load_block(path: Path) -> RowBlock:
+    X, Y = sparse.load_npz(path), sparse.load_npz(path.with_name(path.name.replace(".X.", ".Y.")))
+    return X, Y
 
 
 def random_projection(n_features: int, n_components: int, seed: int = 0) -> sparse.csr_array:

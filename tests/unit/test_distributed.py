@@ -1,0 +1,147 @@
+"""Two worker processes against the local path, also when one of them is killed half-way."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from xmlcore.dataset import DataError
+from xmlcore.distributed import evaluate_distributed, fit_distributed, sum_distributed
+from xmlcore.evaluation import Evaluation
+from xmlcore.propensity import inverse_propensity
+from xmlcore.streaming import (
+    RowBlock,
+    blocks_of,
+    evaluate_streamed,
+    fit_streamed,
+    gram_sums,
+    random_projection,
+    save_blocks,
+    stored_blocks,
+    stored_loads,
+)
+from xmlcore.synthetic import make_dataset
+
+SHAPE = partial(make_dataset, "bibtex", seed=4, scale=0.2)  # 976 rows, 367 features, 32 labels
+PROJECTION = random_projection(367, 80, 1)
+
+
+@dataclass(frozen=True)
+class DeadlyLoad:
+    """Reads a block, but the first process of all that tries is killed as by a machine that loses power."""
+
+    load: partial
+    victim: Path
+
+    def __call__(self) -> RowBlock:
+        try:
+            self.victim.touch(exist_ok=False)
+        except FileExistsError:
+            return self.load()
+        self.victim.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("a killed process goes no further")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> tuple[Path, Path]:
+    """Training and test rows on disk, in 14 and 10 blocks."""
+    ds = SHAPE()
+    train, test = tmp_path_factory.mktemp("train"), tmp_path_factory.mktemp("test")
+    save_blocks(blocks_of(ds.X_train, ds.Y_train, 70), train)
+    save_blocks(blocks_of(ds.X_test, ds.Y_test, 51), test)
+    return train, test
+
+
+def with_a_death_half_way(folder: Path, victim: Path) -> list:
+    loads = stored_loads(folder)
+    loads[len(loads) // 2] = DeadlyLoad(loads[len(loads) // 2], victim)
+    return loads
+
+
+def assert_same(found: Evaluation, expected: Evaluation) -> None:
+    assert found.n_rows == expected.n_rows
+    assert found.rows_without_features == expected.rows_without_features
+    for one, other in ((found.ridge, expected.ridge), (found.ps, expected.ps)):
+        assert np.mean(np.sort(one.top, axis=1) == np.sort(other.top, axis=1)) > 0.999
+        for name, values in one.metrics.items():
+            assert values == pytest.approx(other.metrics[name], abs=1e-4)
+
+
+def test_sums_and_scores_of_two_workers_equal_the_local_ones(client: Client, folders: tuple[Path, Path]) -> None:
+    train, test = folders
+    local = fit_streamed(stored_blocks(train), projection=PROJECTION)
+    fac = fit_distributed(client, stored_loads(train), projection=PROJECTION)
+    theta = inverse_propensity(fac.label_counts, 0.55, 1.5, fac.n_train)
+    for X, _ in stored_blocks(test):
+        expected = local.scores(local.project(X), 2.0)
+        assert np.linalg.norm(fac.scores(fac.project(X), 2.0) - expected) < 1e-4 * np.linalg.norm(expected)
+    for labels_a_block in (1, 7, 100):
+        assert_same(
+            evaluate_distributed(
+                client, fac, stored_loads(test), 2.0, theta, theta, (1, 5, 9), labels_a_block=labels_a_block
+            ),
+            evaluate_streamed(local, stored_blocks(test), 2.0, theta, theta, (1, 5, 9)),
+        )
+
+
+def test_the_weighted_variant_may_have_its_own_penalty(client: Client, folders: tuple[Path, Path]) -> None:
+    train, test = folders
+    fac = fit_streamed(stored_blocks(train))
+    theta = inverse_propensity(fac.label_counts, 0.55, 1.5, fac.n_train)
+    found = evaluate_distributed(
+        client, fac, stored_loads(test), 2.0, theta, theta, reg_lambda_ps=0.3, labels_a_block=10
+    )
+    assert_same(found, evaluate_streamed(fac, stored_blocks(test), 2.0, theta, theta, reg_lambda_ps=0.3))
+
+
+def test_a_worker_that_is_killed_half_way_changes_no_sum(client: Client, folders: tuple[Path, Path], tmp_path) -> None:
+    train, _ = folders
+    found = sum_distributed(client, with_a_death_half_way(train, tmp_path / "victim"), projection=PROJECTION)
+    assert int((tmp_path / "victim").read_text()) != os.getpid()
+    expected = gram_sums(stored_blocks(train), projection=PROJECTION)
+    np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.label_sums, expected.label_sums, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found.label_counts, expected.label_counts)
+    assert found.n_rows == expected.n_rows
+
+
+def test_a_worker_that_is_killed_half_way_changes_no_ranking(
+    client: Client, folders: tuple[Path, Path], tmp_path
+) -> None:
+    train, test = folders
+    fac = fit_streamed(stored_blocks(train), projection=PROJECTION)
+    theta = inverse_propensity(fac.label_counts, 0.55, 1.5, fac.n_train)
+    loads = with_a_death_half_way(test, tmp_path / "victim")
+    found = evaluate_distributed(client, fac, loads, 2.0, theta, theta, labels_a_block=8)
+    assert int((tmp_path / "victim").read_text()) != os.getpid()
+    assert_same(found, evaluate_streamed(fac, stored_blocks(test), 2.0, theta, theta))
+
+
+def test_misuse_is_named_here_and_on_a_worker(client: Client, folders: tuple[Path, Path]) -> None:
+    train, _ = folders
+    with pytest.raises(DataError, match="loads is empty"):
+        sum_distributed(client, [])
+    with pytest.raises(DataError, match="projection is for 90"):
+        sum_distributed(client, stored_loads(train), projection=random_projection(90, 10))
+    fac = fit_streamed(stored_blocks(train))
+    with pytest.raises(DataError, match="loads is empty"):
+        evaluate_distributed(client, fac, [], 1.0, np.ones(32), np.ones(32))
+    with pytest.raises(DataError, match="labels_a_block is 0"):
+        evaluate_distributed(client, fac, stored_loads(train), 1.0, np.ones(32), np.ones(32), labels_a_block=0)

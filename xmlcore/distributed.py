@@ -1,0 +1,198 @@
+"""The sums and the scores of `xmlcore.streaming` on many machines, by dask.distributed.
+
+Gram sums add up over row blocks, so each worker sums some of them and the sums are added in pairs. Scores of one block
+of rows and one block of labels need P of these rows and Q of these labels only; the K best of each are found where the
+scores are, and only those travel. Results equal the local ones up to the order in which floating-point numbers are
+added.
+
+A worker may die at any time: whatever was on it is computed again elsewhere, because everything, Q too, is the result
+of a task that the scheduler remembers (data that is scattered would be lost).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from xmlcore import products
+from xmlcore.dataset import DataError
+from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings
+from xmlcore.linalg import check_reg_lambda
+from xmlcore.metrics import make_ruler
+from xmlcore.propensity import as_weights
+from xmlcore.ranking import top_k, top_k_both, top_k_weighted
+from xmlcore.streaming import GramSums, RowBlock, StreamedFactorization, add_sums, factorize_sums, gram_sums
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Load = Callable[[], RowBlock]
+
+TASKS_A_THREAD = 4  # what a dying worker takes with it is a quarter of its share, or less
+LABELS_A_BLOCK = 16_384
+
+
+def sum_distributed(client: Client, loads: Sequence[Load], *, projection: sparse.csr_array | None = None) -> GramSums:
+    """`gram_sums` of all row blocks, summed by the client's workers.
+
+    loads: a function for each row block that reads or makes it (X of rows×N, Y of rows×L); workers call them, so files
+    must be where these can read them (`stored_loads` for a shared folder). projection: T, shape (N, k), or None.
+
+    Memory of a worker: what `gram_sums` needs, for each of its threads, and a few sums that wait to be added. Raises
+    DataError as `gram_sums` does, and for no loads.
+    """
+    if not loads:
+        raise DataError("loads is empty; expected a function for each row block")
+    threads = sum(client.nthreads().values())
+    count = min(len(loads), max(1, TASKS_A_THREAD * threads))
+    edges = np.linspace(0, len(loads), count + 1).astype(int)
+    T = _held(client, projection)
+    sums = [client.submit(_sum_group, list(loads[edges[at] : edges[at + 1]]), T, pure=False) for at in range(count)]
+    while len(sums) > 1:
+        pairs = [client.submit(add_sums, *sums[at : at + 2], pure=False) for at in range(0, len(sums) - 1, 2)]
+        sums = pairs + sums[2 * len(pairs) :]
+    return sums[0].result()
+
+
+def fit_distributed(
+    client: Client, loads: Sequence[Load], *, projection: sparse.csr_array | None = None
+) -> StreamedFactorization:
+    """`fit_streamed` with the sums made by the client's workers; the factorisation itself is computed here.
+
+    Arguments and errors as in `sum_distributed`.
+    """
+    return factorize_sums(sum_distributed(client, loads, projection=projection), projection)
+
+
+def evaluate_distributed(
+    client: Client,
+    fac: StreamedFactorization,
+    loads: Sequence[Load],
+    reg_lambda: float,
+    inverse_propensity: np.ndarray,
+    metric_inverse_propensity: np.ndarray,
+    ks: Sequence[int] = (1, 3, 5),
+    *,
+    reg_lambda_ps: float | None = None,
+    labels_a_block: int = LABELS_A_BLOCK,
+) -> Evaluation:
+    """`evaluate_streamed` with test rows projected, scored and ranked by the client's workers.
+
+    loads: as in `sum_distributed`, for the test rows. labels_a_block: how many labels a task scores; the scheduler
+    holds all blocks of Q, a worker those that it uses. Other arguments and errors as in `evaluate`.
+    """
+    if not loads:
+        raise DataError("loads is empty; expected a function for each row block")
+    if labels_a_block < 1:
+        raise DataError(f"labels_a_block is {labels_a_block}; expected at least 1")
+    k_max = cut_ks(ks, fac.n_labels)[-1]
+    theta = as_weights(inverse_propensity, fac.n_labels)
+    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    penalties = (check_reg_lambda(reg_lambda), check_reg_lambda(penalty_ps))
+    projector = _held(client, replace(fac, Q=fac.Q[:, :0]))
+    coefficients = [
+        (labels.start, _held(client, replace(fac, projection=None, Q=fac.Q[:, labels])), theta[labels])
+        for labels in products.chunks(fac.n_labels, labels_a_block)
+    ]
+    ranked = []
+    for load in loads:
+        rows = client.submit(_project, load, projector, pure=False)
+        best = [
+            client.submit(_best_of_labels, rows, Q, start, weights, penalties, k_max, pure=False)
+            for start, Q, weights in coefficients
+        ]
+        ranked.append(client.submit(_merge, rows, best, k_max, pure=False))
+    parts: list[_Ranked] = client.gather(ranked)
+    return evaluate_rankings(
+        np.concatenate([part.top for part in parts]),
+        np.concatenate([part.top_ps for part in parts]),
+        make_ruler(sparse.vstack([part.Y for part in parts], format="csr"), metric_inverse_propensity, k_max),
+        ks,
+        reg_lambda=reg_lambda,
+        reg_lambda_ps=penalty_ps,
+        rows_without_features=sum(part.rows_without_features for part in parts),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """P and Y of one block of rows."""
+
+    P: np.ndarray
+    Y: sparse.csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The best of one block of labels for one block of rows: (rows, k) labels and what they are ranked by, twice."""
+
+    labels: np.ndarray
+    values: np.ndarray
+    labels_ps: np.ndarray
+    values_ps: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    top: np.ndarray
+    top_ps: np.ndarray
+    Y: sparse.csr_array
+    rows_without_features: int
+
+
+def _held(client: Client, value: object) -> Future:
+    """A task whose result is `value`, so that the scheduler can make it again when the worker that holds it dies."""
+    import dask  # the optional extra: whoever has a client has it
+
+    # dask advises to scatter large values, which is what must not be done here.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        return client.submit(_same, value, pure=False)
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _sum_group(loads: list[Load], projection: sparse.csr_array | None) -> GramSums:
+    return gram_sums((load() for load in loads), projection=projection)
+
+
+def _project(load: Load, fac: StreamedFactorization) -> _Rows:
+    X, Y = load()
+    return _Rows(fac.project(X), Y)
+
+
+def _best_of_labels(
+    rows: _Rows,
+    fac: StreamedFactorization,
+    start: int,
+    theta: np.ndarray,
+    penalties: tuple[float, float],
+    k: int,
+) -> _Best:
+    scores = fac.scores(rows.P, penalties[0])
+    if penalties[0] == penalties[1]:
+        scores_ps = scores
+        top, top_ps = top_k_both(scores, theta, k)
+    else:
+        scores_ps = fac.scores(rows.P, penalties[1])
+        top, top_ps = top_k(scores, k), top_k_weighted(scores_ps, theta, k)
+    values = np.take_along_axis(scores, top, axis=1).astype(np.float64)
+    values_ps = np.take_along_axis(scores_ps, top_ps, axis=1) * theta[top_ps]
+    return _Best(top + np.int32(start), values, top_ps + np.int32(start), values_ps)
+
+
+def _merge(rows: _Rows, best: list[_Best], k: int) -> _Ranked:
+    top = _best_of_all([part.labels for part in best], [part.values for part in best], k)
+    top_ps = _best_of_all([part.labels_ps for part in best], [part.values_ps for part in best], k)
+    return _Ranked(top, top_ps, rows.Y, int(np.count_nonzero(~rows.P.any(axis=1))))
+
+
+def _best_of_all(labels: list[np.ndarray], values: list[np.ndarray], k: int) -> np.ndarray:
+    """The K best of several blocks. Blocks come by rising labels and the sort is stable: ties go to the lower label."""
+    order = np.argsort(-np.hstack(values), axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(np.hstack(labels), order, axis=1)
