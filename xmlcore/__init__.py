@@ -10,6 +10,7 @@ from xmlcore.features import FittedFeatures, fit_features
 from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
 from xmlcore.predictions import Predictions, agreement, predictions_from_scores, read_predictions, write_predictions
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
+from xmlcore.range_finder import truncated_svd
 from xmlcore.ranking import top_k, top_k_both
 from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
@@ -17,6 +18,7 @@ from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store, StoreError
+from xmlcore.streaming import evaluate_streamed, fit_streamed, random_projection, save_blocks, stored_blocks
 from xmlcore.synthetic import Shape, make_dataset, synthetic_blocks
 
 __all__ = [
@@ -44,9 +46,11 @@ __all__ = [
     "default_recipe",
     "evaluate",
     "evaluate_scores",
+    "evaluate_streamed",
     "explain_by_feature",
     "explain_by_instance",
     "fit_features",
+    "fit_streamed",
     "frequency_bins",
     "frontier",
     "head_torso_tail",
@@ -64,17 +68,21 @@ __all__ = [
     "predictions_from_scores",
     "psndcg_at_k",
     "psprecision_at_k",
+    "random_projection",
     "read",
     "read_predictions",
     "recall_at_k",
     "recognise",
+    "save_blocks",
     "save_sparse_weights",
     "search_settings",
     "solve_direct",
     "sparse_weights",
+    "stored_blocks",
     "synthetic_blocks",
     "top_k",
     "top_k_both",
+    "truncated_svd",
     "validation_split",
     "weight_sizes",
     "write_npz",
