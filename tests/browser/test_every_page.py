@@ -1,11 +1,10 @@
-"""What holds for every page: it fits the screen, charts can be read, heard and taken away, and the keyboard suffices."""
+"""What holds for every page: it fits the screen, its charts can be read, heard and saved, and the keyboard suffices."""
 
 import re
 
 import pytest
 
 from pages.shared.frame import PAGES
-from tests.browser.conftest import wait_until_idle
 
 PATHS = ["", *(entry.path.removeprefix("pages/").removesuffix(".py") for entry in PAGES[1:])]
 
@@ -20,11 +19,11 @@ def test_the_page_fits_its_width_and_its_charts_are_complete(server, visit, path
     for block in page.locator("[class*='st-key-chart_']").all():
         block.scroll_into_view_if_needed()
         block.locator(".js-plotly-plot .main-svg").first.wait_for()
-        titles = block.locator(".xtitle, .ytitle").all_inner_texts()
+        titles = block.locator(".xtitle, .ytitle").all_text_contents()
         assert len(titles) >= 2
         assert all(title.strip() for title in titles)
         assert block.locator("[data-testid='stCaptionContainer']").first.inner_text().strip()
-        assert block.locator("[aria-label]:has(.js-plotly-plot), [role='img'][aria-label], figure[aria-label]").count()
+        assert block.locator(".stPlotlyChart[role='figure']").get_attribute("aria-label").strip()
         assert block.get_by_role("button", name="CSV").count() == 1
 
 
@@ -64,8 +63,7 @@ def test_on_a_narrow_screen_lambda_and_a_are_in_the_body_too(server, visit):
     assert body.is_visible()
     handle = body.get_by_role("group", name="A", exact=True).get_by_role("slider").first
     handle.press("ArrowRight")
-    wait_until_idle(page)
-    assert "A=0.56" in page.url
+    page.wait_for_url("**A=0.56**")
 
 
 def test_the_keyboard_alone_reaches_the_controls_and_the_menu(server, visit):
@@ -74,9 +72,10 @@ def test_the_keyboard_alone_reaches_the_controls_and_the_menu(server, visit):
     for _ in range(60):
         page.keyboard.press("Tab")
         name = page.evaluate(
-            """() => { const e = document.activeElement;
-                const group = e.closest("[role='group'][aria-label]");
-                return (group && group.getAttribute('aria-label')) || e.getAttribute('aria-label') || e.innerText || ''; }"""
+            """() => {
+                const now = document.activeElement, group = now.closest("[role='group'][aria-label]");
+                return (group || now).getAttribute('aria-label') || now.innerText || '';
+            }"""
         )
         reached.add(name.strip())
     assert reached >= {"λ", "A", "B", "K", "Reset", "Hold", "Head and tail", "Instances", "SVG", "CSV"}
