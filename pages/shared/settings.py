@@ -23,6 +23,14 @@ OWN_VALUES = "own values"
 LINK_KEY = "set"  # a link inside the app carries its settings here; no widget is bound to it
 HOLD_KEY = "hold"
 REFUSED = "_refused"
+NUMBER = (int, float)
+LINKED = {
+    **dict.fromkeys(("data", "features", "part"), (str,)),
+    **dict.fromkeys(("reg_lambda", "reg_lambda_ps", "A", "B"), NUMBER),
+    **dict.fromkeys(("own_lambda_ps", "tie_metric"), (bool,)),
+    **dict.fromkeys(("K", "instance", "label", "question"), (int,)),
+}
+"""What a link inside the app may set, and the types that it may have."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +129,13 @@ def take_link() -> None:
         values = dict(json.loads(text))
     except (ValueError, TypeError):
         return
+    # A link may come from anybody: only what a link of ours can carry, and what a control can take.
+    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()}
+    refused = {key for key, text in texts.items() if key != "data" and refusals({key: text}, [])}
     for key, value in values.items():
-        if key.isidentifier() and isinstance(value, (str, int, float, bool)):
-            st.session_state[key] = value
+        fits = isinstance(value, LINKED.get(key, ())) and key not in refused
+        if fits:
+            st.session_state[key] = float(value) if LINKED[key] == (int, float) else value
 
 
 def note_refusals(data_names: list[str]) -> None:
@@ -170,8 +182,10 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
         own = st.toggle(
             "A λ of its own for PS", value=False, key="own_lambda_ps", bind="query-params", help=HELP["own"]
         )
-        own_value = _lambda_control("reg_lambda_ps", "λ of PS", low, high) if own else settings.reg_lambda
-    settings = replace(settings, tie_metric=tie, own_lambda_ps=own, reg_lambda_ps=own_value)
+        # Drawn always: a bound field that is not drawn at first loses its value from a link.
+        own_value = _lambda_control("reg_lambda_ps", "λ of PS", low, high, disabled=not own)
+    reg_lambda_ps = own_value if own else settings.reg_lambda
+    settings = replace(settings, tie_metric=tie, own_lambda_ps=own, reg_lambda_ps=reg_lambda_ps)
     _reset_and_hold(settings)
     return settings, problem
 
@@ -191,7 +205,8 @@ def _what_can_be_had(
 HELP = {
     "lambda": "The penalty on large weights, the only hyperparameter. Small: the model follows the training data "
     "closely; large: it is cautious and smooth. Type any value greater than 0.",
-    "A": "How strongly rare labels are favoured. At 0 all labels weigh the same, and both variants are one.",
+    "A": "How steeply a label's weight falls with its frequency. At 0 all labels weigh the same, and both variants "
+    "are one; towards 1 and beyond, only the very rarest labels stand out.",
     "B": "Where the favour sets in: the larger B, the less very rare labels differ from rare ones.",
     "K": "How many labels of each list are counted in charts and lists.",
     "tie": "Off: PSP is measured with the data set's own A and B, so that only the model changes when you move the "
@@ -215,7 +230,9 @@ def _copy(source: str, target: str) -> None:
     st.session_state[target] = st.session_state[source]
 
 
-def _lambda_slider(key: str, slider_key: str, label: str, value: float, low: float, high: float) -> None:
+def _lambda_slider(
+    key: str, slider_key: str, label: str, value: float, low: float, high: float, disabled: bool = False
+) -> None:
     st.session_state[slider_key] = value
     st.select_slider(
         label,
@@ -225,10 +242,11 @@ def _lambda_slider(key: str, slider_key: str, label: str, value: float, low: flo
         on_change=_copy,
         args=(slider_key, key),
         help=HELP["lambda"],
+        disabled=disabled,
     )
 
 
-def _lambda_control(key: str, label: str, low: float, high: float) -> float:
+def _lambda_control(key: str, label: str, low: float, high: float, disabled: bool = False) -> float:
     state = st.session_state
 
     def times(factor: float) -> None:
@@ -247,11 +265,13 @@ def _lambda_control(key: str, label: str, low: float, high: float) -> float:
             bind="query-params",
             required=True,
             label_visibility="collapsed",
+            disabled=disabled,
         )
-        st.button("÷2", key=f"{key}_halve", on_click=times, args=(0.5,), help=f"Halve {label}")
-        st.button("×2", key=f"{key}_double", on_click=times, args=(2.0,), help=f"Double {label}")
+        for text, what, factor in (("÷2", "halve", 0.5), ("×2", "double", 2.0)):
+            tip = f"{what.capitalize()} {label}"
+            st.button(text, key=f"{key}_{what}", on_click=times, args=(factor,), help=tip, disabled=disabled)
     with slider:
-        _lambda_slider(key, f"{key}_slider", label, value, low, high)
+        _lambda_slider(key, f"{key}_slider", label, value, low, high, disabled)
     return value
 
 

@@ -78,3 +78,12 @@ def test_a_held_setting_stays_as_a_ghost_until_released():
     assert "hold" in app.query_params
     app.sidebar.button(key="hold_button").click().run()
     assert "hold" not in app.query_params
+
+
+def test_an_internal_link_sets_what_a_control_can_take_and_nothing_else():
+    app = start(set='{"reg_lambda": 30, "A": -1, "own_lambda_ps": true, "reg_lambda_ps": 9.5, "toy_words": "x"}')
+    assert not app.exception
+    assert app.sidebar.number_input(key="reg_lambda").value == 30.0
+    assert app.sidebar.number_input(key="reg_lambda_ps").value == 9.5
+    assert app.sidebar.slider(key="A").value == 0.55
+    assert "set" not in app.query_params
