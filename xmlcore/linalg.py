@@ -15,7 +15,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from xmlcore.dataset import Block, DataError
-from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, times_sparse
+from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, one_at_a_time, times_sparse
 
 FLOAT64_LIMIT = 5_000
 """Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
@@ -42,6 +42,7 @@ def warm_up() -> None:
     _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2))
 
 
+@one_at_a_time
 @njit(parallel=True, cache=True, nogil=True)
 def _add_row_products(indptr, indices, data, t_indptr, t_indices, t_data, lower, out):
     """out[i, j] += <row i of A, row j of B>, A in CSR and B given by columns; only j ≤ i where `lower`."""
@@ -188,6 +189,7 @@ class Eigenpairs:
     leading: np.ndarray
 
 
+@one_at_a_time
 @njit(parallel=True, cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _matrix_times_vector(K, x, out):
     """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""

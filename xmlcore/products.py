@@ -7,7 +7,9 @@ result depends on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 import numpy as np
 from numba import njit, prange
@@ -17,8 +19,25 @@ from xmlcore.dataset import Block
 
 _CHUNK = 2_048
 _TILE = 16
+_parallel = threading.Lock()
 
 
+def one_at_a_time(kernel: Callable[..., None]) -> Callable[..., None]:
+    """The compiled parallel loop, entered by one thread of the process at a time, with all cores.
+
+    Where neither TBB nor OpenMP is installed, numba's own threading layer ends the process when two threads (two
+    visitors) enter parallel loops at once.
+    """
+
+    @wraps(kernel)
+    def call(*args: object) -> None:
+        with _parallel:
+            kernel(*args)
+
+    return call
+
+
+@one_at_a_time
 @njit(parallel=True, cache=True, nogil=True)
 def _sparse_times_dense(indptr, indices, data, B, out):
     """out = A B with A in CSR and B dense by rows, each row summed in float64."""
@@ -33,6 +52,7 @@ def _sparse_times_dense(indptr, indices, data, B, out):
             out[i, j] = total[j]
 
 
+@one_at_a_time
 @njit(parallel=True, cache=True, nogil=True)
 def _dense_times_columns(A, indptr, indices, data, out):
     """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
