@@ -43,7 +43,7 @@ def _section(of: Model) -> None:
     if st.session_state.pop(APPLIED, False):
         st.rerun()  # a fragment alone would leave the sidebar as it was
     recipe = of.fitted.recipe
-    st.subheader("Features")
+    st.subheader("Features", anchor="features")
     st.markdown(f"In use: `{recipe}`, {_width(of)}.")
     if not of.ready:
         st.markdown("**Before the matrix is factorised**")

@@ -86,7 +86,7 @@ def answer(of: Model) -> None:
         ("Cardinality", f"{found.train.labels.mean:.2f}", "Labels per training instance, on average."),
         ("Density", f"{100 * found.train.density:.3g} %", "Cardinality divided by the number of labels."),
         (
-            "Features an instance",
+            "Features each",
             f"{found.train.features.mean:.1f}",
             f"Features that are not zero, on average over training instances; the median is "
             f"{found.train.features.median:g}, the most {found.train.features.most:,}.",
@@ -117,6 +117,7 @@ def answer(of: Model) -> None:
         st.caption("  \n".join(remarks))
     if data.source:
         st.caption(f"Source: {data.source}")
+    st.markdown("[Upload, download or make another data set](#another-data-set) · [Features and cost](#features)")
 
 
 def _remarks(found: Profile) -> list[str]:

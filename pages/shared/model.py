@@ -174,6 +174,11 @@ class Model:
         return self.factorization is not None
 
     @property
+    def begun(self) -> bool:
+        """Whether the factorisation has been begun; pages that ask for no answer leave it."""
+        return self._begun.locked()
+
+    @property
     def size(self) -> int:
         """r, the size of the matrix that is factorised."""
         return min(self.full.n_train, self.full.n_features)
@@ -349,20 +354,23 @@ def status(settings: Settings) -> None:
     """
     model = model_of(settings.data, settings.features)
     seconds = st.session_state.get(LAST_SECONDS, 0.0)
-    waiting = not model.ready and model.progress.error is None
+    waiting = model.begun and not model.ready and model.progress.error is None
 
     def line() -> None:
         matrix, progress, task = f"{model.form}, {model.size:,} × {model.size:,}", model.progress, model.task
         if model.ready:
             how = "read from the cache on disk" if progress.from_cache else f"factorised in {progress.seconds:.1f} s"
             matrix += f", {how}"
+        elif not model.begun:
+            matrix += ", not factorised yet: that begins after the first answer"
         elif progress.error:
             matrix += f", not factorised ({progress.error}): each λ is solved by Cholesky"
         else:
             stage = task.message if task else progress.stage
             about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
             matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
-        st.caption(f"{matrix}. Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances.")
+        last = f" Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances." if seconds else ""
+        st.caption(f"{matrix}.{last}")
         if waiting and task:
             if task.share is not None:
                 st.progress(task.share)

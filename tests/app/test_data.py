@@ -1,8 +1,11 @@
 """The page "Data": what it says of a data set, uploads and what is refused, features and their cost, and exports."""
 
+import http.server
 import io
+import threading
 import tomllib
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,7 @@ from pages.shared.data_upload import limits_text
 from xmlcore import DataError, Dataset, load_dataset
 from xmlcore.catalog import catalog_entries
 from xmlcore.cost import BlockOutline, Outline, factorization_cost, sample_training
-from xmlcore.downloads import DownloadProgress
+from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile
 from xmlcore.profile import profile
 from xmlcore.readers import LIMITS, read, write_xc_text
 from xmlcore.recipe import FeatureRecipe
@@ -261,15 +264,61 @@ def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked(
 
 
 def test_a_made_up_data_set_is_looked_at_and_then_used():
-    app = data_page()
-    app.button(key="look_synthetic-bibtex").click().run()
-    for _ in range(200):
-        if any(each.key == "found_synthetic-bibtex_as_it_is" for each in app.button):
-            break
-        app.run()
+    app = press_and_wait(data_page(), "synthetic-bibtex")
     app.button(key="found_synthetic-bibtex_as_it_is").click().run()
     assert not app.exception
     assert app.sidebar.selectbox(key="data").value == "Synthetic, shaped like bibtex"
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def local_bibtex(tmp_path, monkeypatch):
+    """The address of a server of this machine with a small data set under the names of Bibtex's files."""
+    head = "@relation t\n@attribute f1 {0,1}\n@attribute f2 {0,1}\n@attribute l1 {0,1}\n@attribute l2 {0,1}\n@data\n"
+    rows = "".join(f"{{{row % 2} 1,{2 + row % 2} 1}}\n" for row in range(20))
+    names = ["bibtex-train.arff", "bibtex-test.arff", "bibtex.xml"]
+    xml = '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="l1"/><label name="l2"/></labels>'
+    for name, content in zip(names, [head + rows, head + rows, xml], strict=True):
+        (tmp_path / name).write_text(content)
+    handler = partial(QuietHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setitem(DOWNLOADS, "bibtex", tuple(RemoteFile(f"{address}/{name}") for name in names))
+        monkeypatch.setenv("XMLCORE_CACHE", str(tmp_path / "cache"))
+        yield tmp_path
+        server.shutdown()
+
+
+def press_and_wait(app: AppTest, name: str) -> AppTest:
+    app.button(key=f"look_{name}").click().run()
+    for _ in range(200):
+        if app.error or any(each.key == f"found_{name}_as_it_is" for each in app.button):
+            return app
+        app.run()
+    raise AssertionError("nothing came of it")
+
+
+def test_a_download_that_fails_is_a_message_and_works_when_tried_again(local_bibtex):
+    content = (local_bibtex / "bibtex.xml").read_text()
+    (local_bibtex / "bibtex.xml").unlink()
+    app = press_and_wait(data_page(), "bibtex")
+    assert not app.exception
+    assert "404" in app.error[0].value
+    (local_bibtex / "bibtex.xml").write_text(content)
+    app = press_and_wait(app, "bibtex")
+    assert not app.error
+    assert "**bibtex** has 20 training and 20 test instances with 2 features and 2 labels" in texts(app)
+    app.button(key="found_bibtex_as_it_is").click().run()
+    assert not app.exception
+    assert app.sidebar.selectbox(key="data").value == "Bibtex"
+    assert app.markdown[0].value.startswith("**Bibtex** has 20 training")
 
 
 def test_a_job_that_fails_says_why_and_can_be_started_again():
