@@ -38,10 +38,11 @@ class Stage:
 
 
 class Recorder:
-    """Runs stages in turn and prints each as soon as it is done."""
+    """Runs stages in turn and prints each as soon as it is done, unless it is quiet."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         self.stages: list[Stage] = []
+        self.quiet = quiet
 
     def run(
         self, name: str, work: Callable[[], T], *, target: float | None = None, repeat: int = 1, note: str = ""
@@ -61,7 +62,8 @@ class Recorder:
 
     def add(self, stage: Stage) -> None:
         self.stages.append(stage)
-        print(stage_line(stage), flush=True)
+        if not self.quiet:
+            print(stage_line(stage), flush=True)
 
 
 def stage_line(stage: Stage) -> str:
