@@ -26,6 +26,7 @@ from scipy import linalg, sparse
 
 from xmlcore import products
 from xmlcore.dataset import DataError, as_blocks
+from xmlcore.linalg import gram
 
 Progress = Callable[[str, float], None]
 
@@ -149,7 +150,7 @@ def _orthonormal(Z: np.ndarray) -> tuple[np.ndarray, float]:
     A badly conditioned Z comes out orthonormal to about its condition number times float32's precision; a second call
     on the result takes that away.
     """
-    lengths, E = linalg.eigh(_inner(Z, Z), driver="evd", overwrite_a=True)
+    lengths, E = linalg.eigh(gram((Z,), of_rows=False, dtype=np.float64), driver="evd", overwrite_a=True)
     kept = lengths > _NOISE * lengths[-1]
     shortest = float(np.sqrt(lengths[0])) if kept.all() else 0.0
     return _times_in_place(Z, E[:, kept] / np.sqrt(lengths[kept])), shortest
