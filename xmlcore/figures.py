@@ -99,6 +99,31 @@ def grouped_bars(
     return _figure(traces, x_title, y_title, height, barmode="group")
 
 
+OTHER_LOOKS = (Look("#009E73", "x", "square"), Look("#CC79A7", ".", "x"), Look("#56B4E9", "-", "cross"))
+
+
+def system_bars(
+    categories: Sequence[str], values: dict[str, np.ndarray], *, x_title: str, y_title: str, height: int = 320
+) -> go.Figure:
+    """Bars of several systems side by side: our variants in their colours, others in colours of their own."""
+    others = [name for name in values if name not in LOOKS]
+    looks = {**LOOKS, **{name: OTHER_LOOKS[at % len(OTHER_LOOKS)] for at, name in enumerate(others)}}
+    traces = [
+        go.Bar(
+            name=name,
+            x=list(categories),
+            y=heights,
+            marker={
+                "color": looks[name].color,
+                "pattern": {"shape": looks[name].pattern, "fgcolor": "white", "bgcolor": looks[name].color},
+            },
+            hovertemplate=f"{name}<br>%{{x}}: %{{y:.2f}}<extra></extra>",
+        )
+        for name, heights in values.items()
+    ]
+    return _figure(traces, x_title, y_title, height, barmode="group")
+
+
 @dataclass(frozen=True)
 class Curve:
     """One curve of a variant: x and y, shape (points,); dashed where it is held out from training."""

@@ -24,6 +24,7 @@ PAGES = (
     PageEntry("pages/head_and_tail.py", "Head and tail"),
     PageEntry("pages/instances.py", "Instances"),
     PageEntry("pages/compress.py", "Compress"),
+    PageEntry("pages/compare.py", "Compare"),
     PageEntry("pages/data.py", "Data"),
     PageEntry("pages/learn.py", "Learn"),
     PageEntry("pages/lecture.py", "Lecture"),

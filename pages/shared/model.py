@@ -84,7 +84,7 @@ class Model:
 
     Attributes:
         dataset: with its features built; where its test set is large, a seeded sample of it.
-        full: with the whole test set.
+        full: with the whole test set. rows: which of its test instances dataset has, shape (n,).
         fitted: what makes features of new documents.
         factorization, projection: None until they are there; projection is of dataset's test instances.
         progress: of the work on them. task: the process that does it, where it is one.
@@ -96,7 +96,8 @@ class Model:
         recipe = features or str(default_recipe(raw))
         refuse_unfitting(raw, recipe)
         self.full, self.fitted = fit_features(raw, recipe)
-        self.dataset = _sampled(self.full)
+        self.rows = _sample_rows(self.full)
+        self.dataset = _with_test_rows(self.full, self.rows)
         self.lambda_range = lambda_range(self.full.X_train)
         self.rows_without_features = int(np.count_nonzero(_features_per_row(self.dataset.X_test) == 0))
         self.factorization: RidgeFactorization | None = None
@@ -196,21 +197,26 @@ class Model:
         return matrices + sources.dataset_bytes(self.full)
 
 
-def _sampled(data: Dataset) -> Dataset:
-    """The data set with as many of its test instances as a λ can be answered on in time, drawn by a seed."""
+def _sample_rows(data: Dataset) -> np.ndarray:
+    """As many test instances as a λ can be answered on in time, drawn by a seed; all where they are no more."""
     size = min(data.n_train, data.n_features)
     rows = int(min(SAMPLE_OPERATIONS / (2 * size * data.n_labels), SAMPLE_SCORES / data.n_labels))
     rows = max(rows, 200)
     if rows >= data.n_test:
+        return np.arange(data.n_test)
+    return np.sort(np.random.default_rng(SAMPLE_SEED).choice(data.n_test, rows, replace=False))
+
+
+def _with_test_rows(data: Dataset, rows: np.ndarray) -> Dataset:
+    if rows.size == data.n_test:
         return data
-    drawn = np.sort(np.random.default_rng(SAMPLE_SEED).choice(data.n_test, rows, replace=False))
     return replace(
         data,
-        X_test=take_rows(data.X_test, drawn),
-        Y_test=data.Y_test[drawn],
-        test_names=None if data.test_names is None else data.test_names[drawn],
-        test_texts=None if data.test_texts is None else [data.test_texts[row] for row in drawn],
-        test_filter=None if data.test_filter is None else data.test_filter[drawn],
+        X_test=take_rows(data.X_test, rows),
+        Y_test=data.Y_test[rows],
+        test_names=None if data.test_names is None else data.test_names[rows],
+        test_texts=None if data.test_texts is None else [data.test_texts[row] for row in rows],
+        test_filter=None if data.test_filter is None else data.test_filter[rows],
     )
 
 

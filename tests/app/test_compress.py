@@ -35,11 +35,10 @@ def test_two_percent_keep_what_a_thresholded_w_keeps(page):
     assert shown == pytest.approx(expected, abs=0.05)
 
 
-def test_the_slider_changes_what_is_kept_and_is_in_the_link(page):
+def test_the_slider_changes_what_is_kept(page):
     page.select_slider(key="kept_share").set_value("10 %").run()
     assert not page.exception
     assert page.dataframe[0].value["kept (%)"].tolist() == pytest.approx([10, 10], abs=0.05)
-    assert page.query_params["kept_share"] == ["10 %"]
 
 
 def test_the_weights_of_the_weighted_variant_carry_theta():

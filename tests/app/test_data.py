@@ -217,6 +217,10 @@ def test_the_controls_follow_a_recipe_from_elsewhere():
     app.sidebar.text_input(key="features").set_value("tfidf").run()
     assert not app.toggle(key="recipe_few").value
     assert not app.toggle(key="recipe_unit").value
+    app.switch_page("pages/learn.py").run()
+    app.switch_page("pages/data.py").run()
+    assert app.toggle(key="recipe_tfidf").value
+    assert not any(each.label == "Use these features" for each in app.button)
 
 
 def test_what_does_not_fit_says_why_and_what_to_press_instead():

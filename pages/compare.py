@@ -1,0 +1,99 @@
+"""Compare: against whom?"""
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import comparison, frame, model, show
+from xmlcore import DataError
+from xmlcore.analysis import frequency_bins
+from xmlcore.figures import RIDGE, RIDGE_PS, system_bars
+from xmlcore.predictions import agreement
+
+OTHERS = "_other_systems"
+
+settings = frame.guard()
+answer = model.answer(settings)
+data = answer.dataset
+ours = [
+    comparison.row(RIDGE, answer.evaluation.ridge, data.n_labels),
+    comparison.row(RIDGE_PS, answer.evaluation.ps, data.n_labels),
+]
+others = st.session_state.setdefault(OTHERS, {}).setdefault((settings.data, settings.features), {})
+results = {name: comparison.evaluate_other(other, answer) for name, other in others.items()}
+
+# The answer: this data set's rows, and those of the systems whose predictions were given.
+st.subheader(f"{settings.data}: side by side")
+rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in results.items())]
+st.dataframe(comparison.best_in_bold(pd.DataFrame(rows).set_index("system")), alt="Metrics of each system in percent")
+st.caption(
+    f"Percent, on {answer.rows_text}, all by the same code; PSP with A = {data.A:g}, B = {data.B:g}. "
+    "Best of each column in bold."
+)
+
+# Other systems' predictions, kept in this session only.
+with st.form("other_system", clear_on_submit=True):
+    file = st.file_uploader(
+        "Predictions of another system for the same test instances",
+        type=["npz", "npy", "txt", "csv", "tsv", "gz", "zip"],
+        help="Sparse scores as .npz (PECOS, XR-Transformer, pyxclib), lines of label:score, or a table of instance, "
+        "label, score. In the order of this data set's test instances, or with their names.",
+    )
+    if st.form_submit_button("Add to the comparison") and file is not None:
+        try:
+            added = comparison.read_other(file.name, file.getvalue(), answer)
+        except DataError as error:
+            st.error(str(error), icon=":material/error:")
+        else:
+            others[added.name] = added
+            st.rerun()
+
+if others:
+    bins = frequency_bins(data.label_counts, "tens")
+    heights = {
+        RIDGE: comparison.contribution_by_bin(answer.evaluation.ridge, answer, bins),
+        RIDGE_PS: comparison.contribution_by_bin(answer.evaluation.ps, answer, bins),
+        **{name: comparison.contribution_by_bin(result, answer, bins) for name, result in results.items()},
+    }
+    show.chart(
+        system_bars(
+            bins.names, heights, x_title="Training instances of the label", y_title=f"Share of P@{answer.K} (points)"
+        ),
+        name="compare_contributions",
+        caption=f"Where each system's hits come from: the bars of a system sum to its P@{answer.K}.",
+        alt=f"Bars: what labels of each training frequency contribute to P@{answer.K}, for each system",
+        data=partial(pd.DataFrame, {"training instances": bins.names, **heights}),
+    )
+    name = st.selectbox("Instance by instance against", list(others), key="compare_with")
+    other = others[name]
+    shared = {
+        v: agreement(r.top, other.top, answer.K).mean
+        for v, r in zip((RIDGE, RIDGE_PS), (answer.evaluation.ridge, answer.evaluation.ps), strict=True)
+    }
+    st.markdown(
+        f"Of the {answer.K} labels ranked first, {name} and XML-ridge share **{show.percent(shared[RIDGE])}**, "
+        f"{name} and XML-ridge with PS **{show.percent(shared[RIDGE_PS])}**."
+    )
+    if other.shortest < answer.K:
+        st.caption(f"Some lists of {name} have only {other.shortest} labels; what is missing counts as wrong.")
+    only = st.toggle("Only where they differ", value=True, key="only_different", bind="query-params")
+    st.dataframe(
+        comparison.side_by_side(other, answer, only), hide_index=True, alt="Labels of each system, by instance"
+    )
+
+# What the paper reports.
+st.subheader("What the paper reports")
+table = comparison.table_1()
+names = list(table["dataset"].unique())
+own = names.index(settings.data) if settings.data in names else 0
+chosen = st.selectbox("Data set of the paper", names, index=own, key="paper_data", bind="query-params")
+st.dataframe(
+    comparison.best_in_bold(table[table["dataset"] == chosen].drop(columns="dataset").set_index("system")),
+    alt=f"Table 1 of the paper for {chosen}",
+)
+st.caption(
+    "Table 1 of Onishi and Hayashi, in percent, as printed. They differ from those above in more than the method: "
+    "the paper's splits are others, and on Eurlex-4K, Wiki10-31K and AmazonCat-13K its features join TF-IDF with a "
+    "fine-tuned language model."
+)

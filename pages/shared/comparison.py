@@ -1,0 +1,108 @@
+"""The paper's table and other systems' predictions for the Compare page."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pages.shared.model import Answer
+from xmlcore import DataError
+from xmlcore.analysis import FrequencyBins, label_contributions
+from xmlcore.evaluation import VariantResult, evaluate_ranking
+from xmlcore.metrics import make_ruler
+from xmlcore.predictions import agreement, read_predictions
+
+TABLE_1 = Path(__file__).resolve().parents[2] / "data" / "table1.csv"
+COLUMNS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
+
+
+@cache
+def table_1() -> pd.DataFrame:
+    """Table 1 of the paper: data set, system, and four metrics in percent."""
+    return pd.read_csv(TABLE_1)
+
+
+def row(system: str, result: VariantResult, n_labels: int) -> dict[str, object]:
+    """One system's row in the table's columns, in percent."""
+    values = {name: 100 * result.metrics[metric][min(k, n_labels)] for name, (metric, k) in COLUMNS.items()}
+    return {"system": system, **values}
+
+
+def best_in_bold(table: pd.DataFrame):
+    """The table with two decimals, the best of each column in bold."""
+    return table.style.format(dict.fromkeys(COLUMNS, "{:.2f}")).highlight_max(list(COLUMNS), props="font-weight: bold")
+
+
+@dataclass(frozen=True, eq=False)
+class OtherSystem:
+    """Another system's ranking of the answer's test instances.
+
+    Attributes:
+        name: as its file is called. top: (rows, K) labels, -1 for none.
+        shortest: how many labels the shortest of its lists has, in the file.
+    """
+
+    name: str
+    top: np.ndarray
+    shortest: int
+
+
+def read_other(name: str, content: bytes, answer: Answer) -> OtherSystem:
+    """A prediction file for the data set's test instances, cut to those that the answer is of.
+
+    Raises DataError, naming file and line, where it cannot be read or is of another data set.
+    """
+    full = answer.model.full
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(name).name
+        path.write_bytes(content)
+        found = read_predictions(
+            path, full.n_test, full.n_labels, instance_names=full.test_names, label_names=full.label_names
+        )
+    top = found.top[answer.model.rows]
+    missing = max(answer.evaluation.ks) - top.shape[1]
+    if missing > 0:
+        top = np.pad(top, ((0, 0), (0, missing)), constant_values=-1)
+    if not (top >= 0).any():
+        raise DataError(f"{name} has no prediction for the test instances shown")
+    return OtherSystem(Path(name).name, top, found.fewest)
+
+
+def evaluate_other(other: OtherSystem, answer: Answer) -> VariantResult:
+    """The other system in the same metrics as ours."""
+    ruler = make_ruler(answer.dataset.Y_test, answer.metric_theta, max(answer.evaluation.ks))
+    return evaluate_ranking(other.top, ruler, answer.evaluation.ks)
+
+
+def contribution_by_bin(result: VariantResult, answer: Answer, bins: FrequencyBins) -> np.ndarray:
+    """What each bin's labels contribute to the system's P@K, in points; the sum is P@K."""
+    at = answer.evaluation.ks.index(answer.K)
+    each = label_contributions(result.label_hits[at], answer.evaluation.n_rows, answer.K)
+    return 100 * np.bincount(bins.of_label, weights=each, minlength=len(bins.names))
+
+
+def side_by_side(other: OtherSystem, answer: Answer, only_different: bool) -> pd.DataFrame:
+    """Instance by instance: true labels, ours with and without PS, and theirs, the K first of each."""
+    k, data = answer.K, answer.dataset
+    shared = agreement(answer.evaluation.ps.top, other.top, k).by_row
+    rows = np.flatnonzero(shared < 1) if only_different else np.arange(len(shared))
+    rows = rows[np.argsort(shared[rows], kind="stable")][:200]
+
+    def names(labels: np.ndarray) -> str:
+        return ", ".join(data.label_name(label) for label in labels if label >= 0)
+
+    return pd.DataFrame(
+        {
+            "instance": [str(data.test_names[row]) if data.test_names is not None else str(row) for row in rows],
+            "in common (%)": 100 * shared[rows],
+            "true": [names(data.Y_test[[row]].indices) for row in rows],
+            "XML-ridge": [names(answer.evaluation.ridge.top[row, :k]) for row in rows],
+            "XML-ridge with PS": [names(answer.evaluation.ps.top[row, :k]) for row in rows],
+            other.name: [names(other.top[row, :k]) for row in rows],
+        }
+    )
