@@ -39,7 +39,7 @@ def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_pa
 
 
 def test_a_file_for_other_rows_is_refused_with_its_name(answer):
-    with pytest.raises(DataError, match="wrong.txt"):
+    with pytest.raises(DataError, match=r"wrong\.txt"):
         comparison.read_other("wrong.txt", b"1 598\n0:0.5\n", answer)
 
 
