@@ -2,6 +2,7 @@
 
 from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, label_table
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
+from xmlcore.cost import factorization_cost, outline, sample_training
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.downloads import DownloadProgress
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
@@ -9,6 +10,7 @@ from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance
 from xmlcore.features import FittedFeatures, fit_features
 from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
 from xmlcore.predictions import Predictions, agreement, predictions_from_scores, read_predictions, write_predictions
+from xmlcore.profile import random_instances, strongest_pairs
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 from xmlcore.range_finder import truncated_svd
 from xmlcore.ranking import top_k, top_k_both
@@ -49,6 +51,7 @@ __all__ = [
     "evaluate_streamed",
     "explain_by_feature",
     "explain_by_instance",
+    "factorization_cost",
     "fit_features",
     "fit_streamed",
     "frequency_bins",
@@ -64,21 +67,25 @@ __all__ = [
     "make_dataset",
     "missing_labels",
     "ndcg_at_k",
+    "outline",
     "precision_at_k",
     "predictions_from_scores",
     "psndcg_at_k",
     "psprecision_at_k",
+    "random_instances",
     "random_projection",
     "read",
     "read_predictions",
     "recall_at_k",
     "recognise",
+    "sample_training",
     "save_blocks",
     "save_sparse_weights",
     "search_settings",
     "solve_direct",
     "sparse_weights",
     "stored_blocks",
+    "strongest_pairs",
     "synthetic_blocks",
     "top_k",
     "top_k_both",

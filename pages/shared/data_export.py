@@ -27,7 +27,7 @@ def section(of: Model) -> None:
     if size > LIMITS.max_upload_bytes:
         st.caption(
             f"It takes {in_units(size)} in memory, more than a page can hand over. From Python: "
-            "`write_npz(load_dataset(name, features=None), folder)`, both in `xmlcore` and `xmlcore.readers`."
+            "`write_npz(load_dataset(path, features=None), folder)`, both of `xmlcore`."
         )
         return
     with st.container(horizontal=True):

@@ -78,8 +78,9 @@ def _width(of: Model) -> str:
 def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
     """The recipe that the controls make; None, and why, where they make none."""
     state, raw = st.session_state, outline_of(of)
-    # The controls follow the recipe in use when it changes elsewhere, and keep what is being chosen until then.
-    if state.get(DRAWN) != (of.title, str(recipe)):
+    # The controls follow the recipe in use when it changes elsewhere, and keep what is being chosen until then. A visit
+    # to another page makes Streamlit forget them.
+    if state.get(DRAWN) != (of.title, str(recipe)) or "recipe_tfidf" not in state:
         state[DRAWN] = (of.title, str(recipe))
         state.update(_values(recipe, raw))
     sparse_width = sum(block.width for block in raw.blocks if block.column_counts is not None)
