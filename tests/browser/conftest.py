@@ -73,7 +73,11 @@ class Server:
 
     def complaints(self) -> list[str]:
         """Warnings and tracebacks in the server's log."""
-        return [line for line in self.log.read_text().splitlines() if re.search(r"Traceback|Error|[Ww]arning", line)]
+        return [
+            line
+            for line in self.log.read_text().splitlines()
+            if re.search(r"Traceback|(Error|Exception|Warning)\b:|WARNING", line)
+        ]
 
 
 @pytest.fixture(scope="session")
