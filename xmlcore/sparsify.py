@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,8 @@ from xmlcore.ridge import RidgeFactorization
 # threshold is exact to 1 part in 4,096, and the entries that it keeps are counted exactly.
 _DROPPED_BITS = 11
 _BINS = 1 << (31 - _DROPPED_BITS)
+
+Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +97,18 @@ def weight_sizes(
     inverse_propensity: np.ndarray | None = None,
     *,
     W: np.ndarray | None = None,
+    progress: Progress | None = None,
 ) -> WeightSizes:
     """Count the magnitudes of W(λ), or of θ_l W_nl where θ (L,) is given, block by block.
 
     W: all weights (N×L, float32) where the caller keeps them; else they are made in blocks of labels within the
-    factorisation's memory budget. Raises DataError for λ ≤ 0, a θ that does not fit and a W of another shape.
+    factorisation's memory budget. progress: called with the share of the labels that is done.
+    Raises DataError for λ ≤ 0, a θ that does not fit and a W of another shape.
     """
     theta = None if inverse_propensity is None else as_weights(inverse_propensity, fac.n_labels)
     counts = np.zeros(_BINS, dtype=np.int64)
     zeros = 0
-    for labels, block in _weight_blocks(fac, reg_lambda, W, 0):
+    for labels, block in _weight_blocks(fac, reg_lambda, W, 0, progress):
         sizes = _sizes(block, theta, labels)
         counts += np.bincount(sizes.view(np.uint32).ravel() >> _DROPPED_BITS, minlength=_BINS)
         zeros += sizes.size - np.count_nonzero(sizes)
@@ -123,12 +127,13 @@ def compress(
     *,
     W: np.ndarray | None = None,
     exclude: sparse.csr_array | None = None,
+    progress: Progress | None = None,
 ) -> list[SparsePoint]:
     """One variant's metrics with W thresholded to each kept share, in the order given.
 
     sizes: from `weight_sizes`, which says which variant and λ. X: features of the evaluated rows, in training's
     blocks; ruler: of their labels (`make_ruler`), up to max(ks). full: the same variant's metrics with the full W, to
-    divide by. exclude: pairs masked before ranking, rows×L. W: as in `weight_sizes`.
+    divide by. exclude: pairs masked before ranking, rows×L. W, progress: as in `weight_sizes`.
 
     Raises DataError for a share outside (0, 1] and shapes that do not fit.
     """
@@ -142,7 +147,7 @@ def compress(
     best = {tau: _Best(rows, min(ks[-1], n_labels)) for tau in rising}
     seconds = dict.fromkeys(rising, 0.0)
     theta = np.ones(n_labels) if sizes.inverse_propensity is None else sizes.inverse_propensity
-    for labels, block in _weight_blocks(fac, sizes.reg_lambda, W, 4 * rows):
+    for labels, block in _weight_blocks(fac, sizes.reg_lambda, W, 4 * rows, progress):
         magnitudes = _sizes(block, sizes.inverse_propensity, labels)
         mask = None if exclude is None else exclude[:, labels]
         scores = np.zeros((rows, block.shape[1]), dtype=np.float32)
@@ -212,7 +217,11 @@ def _edge(at: int) -> float:
 
 
 def _weight_blocks(
-    fac: RidgeFactorization, reg_lambda: float, W: np.ndarray | None, bytes_beside: int
+    fac: RidgeFactorization,
+    reg_lambda: float,
+    W: np.ndarray | None,
+    bytes_beside: int,
+    progress: Progress | None = None,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of labels with their weights; bytes_beside: what a label needs besides weights, magnitudes and masks."""
     shape = (fac.n_features, fac.n_labels)
@@ -221,6 +230,8 @@ def _weight_blocks(
     # For an entry: the weight in float32 and in float64 while it is made, its magnitude, two masks, its bin.
     for labels in fac.label_blocks(32 * fac.n_features + bytes_beside):
         yield labels, fac.weights(reg_lambda, labels=labels) if W is None else W[:, labels]
+        if progress is not None:
+            progress(labels.stop / fac.n_labels)
 
 
 def _sizes(block: np.ndarray, theta: np.ndarray | None, labels: slice) -> np.ndarray:

@@ -121,6 +121,18 @@ def test_the_exported_weights_are_read_by_scipy_and_rank_as_they_are(tmp_path, m
         assert json.loads(str(file["settings"])) == settings
 
 
+def test_progress_rises_to_one_block_by_block():
+    fac, X, Y, _ = problem()
+    fac = replace(fac, memory_budget=5000)
+    full = evaluate(fac, fac.project(X), Y, 0.5, np.ones(9), np.ones(9), (1,)).ridge.metrics
+    said: list[float] = []
+    sizes = weight_sizes(fac, 0.5, progress=said.append)
+    compress(fac, sizes, [0.5], X, make_ruler(Y, np.ones(9), 1), full, (1,), progress=said.append)
+    assert said.count(1.0) == 2
+    assert len(said) > 4
+    assert said == sorted(said[: said.index(1.0) + 1]) + sorted(said[said.index(1.0) + 1 :])
+
+
 def test_bibtex_keeps_what_was_measured_with_another_implementation(test_data):
     ds = load_mulan(test_data / "mulan", "bibtex")
     fac = RidgeFactorization.fit(ds.X_train, ds.Y_train)
