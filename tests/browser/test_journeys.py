@@ -1,0 +1,76 @@
+"""A visitor's ways: from an instance to its explanation, a typed document, and another system's predictions."""
+
+import numpy as np
+import pytest
+
+from tests.browser.conftest import wait_until_idle
+from xmlcore import RidgeFactorization, fit_features, load_dataset
+from xmlcore.predictions import predictions_from_scores, write_predictions
+
+
+@pytest.fixture(scope="module")
+def debtags():
+    ds = load_dataset("debtags")
+    return ds, RidgeFactorization.fit(ds.X_train, ds.Y_train)
+
+
+def open_when_factorised(visit, url):
+    page = visit(url)
+    sidebar = page.locator("[data-testid='stSidebar']")
+    sidebar.get_by_text("factorised in").or_(sidebar.get_by_text("read from the cache")).first.wait_for()
+    wait_until_idle(page)
+    return page
+
+
+def test_an_instance_leads_to_the_explanation_of_its_first_label(server, visit, debtags):
+    ds, fac = debtags
+    row = 7
+    scores = fac.scores(fac.project(ds.X_test[[row]]), 3.0)[0]
+    label = int(np.argmax(scores))
+    page = open_when_factorised(visit, f"{server.url}/instances?instance={row}&label={label}")
+    main = page.locator("[data-testid='stMain']")
+    assert str(ds.test_names[row]) in main.inner_text()
+    assert f"{ds.label_name(label)} scores {scores[label]:.3f}" in main.inner_text()
+    for name in ("explain_features", "explain_instances"):
+        bars = page.locator(f".st-key-chart_{name}")
+        bars.locator(".js-plotly-plot .main-svg").first.wait_for()
+        assert "score" in bars.locator(".ytick").all_text_contents()
+
+
+def test_a_typed_document_gets_the_labels_that_the_model_gives_it(server, visit, debtags):
+    ds, fac = debtags
+    page = open_when_factorised(visit, f"{server.url}/instances?view=Your own document")
+    fitted = fit_features(load_dataset("debtags", features=None), "tfidf+unit")[1]
+    box = page.get_by_role("textbox", name="Type or paste a text")
+    box.fill("a chess game for the terminal qwertyuiopx")
+    box.press("Control+Enter")
+    main = page.locator("[data-testid='stMain']")
+    main.get_by_text("qwertyuiopx").first.wait_for()  # marked as a word that the vocabulary does not know
+    wait_until_idle(page)
+    scores = fac.scores(fac.project(fitted.from_texts(["a chess game for the terminal qwertyuiopx"])), 3.0)[0]
+    assert ds.label_name(int(np.argmax(scores))) in main.inner_text()
+
+
+def test_imported_predictions_stand_beside_ours_with_the_same_numbers(server, visit, debtags, tmp_path):
+    ds, fac = debtags
+    ranked = predictions_from_scores("ours", fac.scores(fac.project(ds.X_test), 3.0), 10)
+    path = tmp_path / "their-system.csv"
+    write_predictions(path, ranked, "csv")
+    page = visit(f"{server.url}/compare")
+    page.locator("[data-testid='stFileUploader'] input[type='file']").set_input_files(path)
+    page.get_by_role("button", name="Add to the comparison").click()
+    page.locator(".st-key-chart_compare_contributions").wait_for()
+    wait_until_idle(page)
+    text = page.locator("[data-testid='stMain']").inner_text()
+    assert "their-system.csv and XML-ridge share" in text
+
+
+def test_a_wrong_prediction_file_is_named_and_nothing_is_lost(server, visit, tmp_path):
+    path = tmp_path / "wrong.txt"
+    path.write_text("1 598\n0:0.5\n")
+    page = visit(f"{server.url}/compare")
+    page.locator("[data-testid='stFileUploader'] input[type='file']").set_input_files(path)
+    page.get_by_role("button", name="Add to the comparison").click()
+    page.locator("[data-testid='stAlert']").first.wait_for()
+    assert "wrong.txt" in page.locator("[data-testid='stAlert']").first.inner_text()
+    assert page.locator("[data-testid='stException']").count() == 0
