@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
+from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
 from pages.shared.settings import Settings, held
@@ -46,6 +47,7 @@ MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
 SAMPLE_SEED = 0
 STATUS_SECONDS = 2.0
+_one_factorization = threading.Lock()
 LAST_SECONDS = "_seconds_of_last_answer"
 
 
@@ -127,7 +129,11 @@ class Model:
         try:
             if self.size <= FLOAT64_LIMIT or store() is None:
                 data = self.full
-                self._complete(RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress))
+                # One at a time and on one core: the other answers visitors meanwhile, and LAPACK on two cores slows
+                # down many times over where anything else runs.
+                with _one_factorization, threadpool_limits(1, user_api="blas"):
+                    factorization = RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress)
+                self._complete(factorization)
             else:
                 self._factorize_elsewhere(store())
         except Exception as error:
