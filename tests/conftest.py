@@ -1,9 +1,13 @@
 """What all tests share: where outside data is, and a cache folder of the tests' own."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+MAIN = sys.modules["__main__"]
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +23,10 @@ def test_data() -> Path:
 def private_cache(tmp_path_factory) -> None:
     """Nothing of a user's own cache is read or written."""
     os.environ["XMLCORE_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True)
+def main_module_stays() -> Iterator[None]:
+    """streamlit.testing leaves its script as the main module, which processes that are spawned later would run."""
+    yield
+    sys.modules["__main__"] = MAIN

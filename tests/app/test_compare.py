@@ -1,13 +1,17 @@
 """The Compare page: the paper's table as given, and another system's file in our metrics."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import comparison
 from pages.shared import model as models
 from pages.shared.settings import Settings
-from xmlcore import DataError
+from xmlcore import DataError, baselines, precision_at_k
 from xmlcore.analysis import frequency_bins
 from xmlcore.predictions import predictions_from_scores, write_predictions
 
@@ -41,6 +45,65 @@ def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_pa
 def test_a_file_for_other_rows_is_refused_with_its_name(answer):
     with pytest.raises(DataError, match=r"wrong\.txt"):
         comparison.read_other("wrong.txt", b"1 598\n0:0.5\n", answer)
+
+
+def test_a_file_of_short_lists_stays_in_the_comparison_when_k_is_raised(answer):
+    rows = answer.model.full.n_test
+    other = comparison.read_other("short.txt", b"0:0.5\n" * rows, answer)
+    wide = models.answer(Settings(data="Debtags", K=20))
+    found = comparison.evaluate_other(other, wide)
+    hits = answer.dataset.Y_test[:, [0]].sum()
+    assert found.metrics["precision"][20] == pytest.approx(hits / (20 * rows))
+
+
+def test_pairs_that_are_masked_for_ours_are_masked_for_others_too(answer):
+    labels = answer.dataset.n_labels
+    masked = sparse.csr_array((np.ones(2), ([0, 1], [7, 5])), shape=answer.dataset.Y_test.shape)
+    of_masked = replace(answer, model=SimpleNamespace(dataset=replace(answer.dataset, test_filter=masked)))
+    of_masked.model.rows = np.array([2, 0, 1, *range(3, answer.dataset.n_test)])
+    top = np.full((answer.dataset.n_test, 3), -1)
+    top[2], top[0] = (4, 7, labels - 1), (7, 5, 3)
+    found = comparison.cut_to_answer(top, of_masked)
+    assert found[:2, :4].tolist() == [[4, labels - 1, -1, -1], [7, 3, -1, -1]]
+
+
+def test_a_baseline_trained_on_the_page_joins_the_comparison():
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    app.button(key="train_plt").click().run()
+    assert not app.exception
+    model = models.model_of("Debtags", "")
+    task = baselines.start(models.store(), model.full, "plt")
+    assert task.wait(200)
+    assert task.state == "done", task.message
+    app.run()
+    assert not app.exception
+    found = baselines.result(models.store(), model.full, "plt")
+    shown = app.dataframe[0].value.loc["Probabilistic label tree (napkinXC)"]
+    assert shown["P@1"] == pytest.approx(100 * precision_at_k(found.top, model.full.Y_test, 1))
+    assert any("Trained in" in each.value for each in app.markdown)
+    assert not [each for each in app.button if each.key == "train_plt"]
+
+
+def test_a_baseline_can_be_cancelled_and_says_so():
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    app.button(key="train_br").click().run()
+    app.button(key="cancel_br").click().run()
+    assert not app.exception
+    assert any("Cancelled." in each.value for each in app.markdown)
+    assert app.button(key="train_br")
+
+
+def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
+    absent = {key: replace(each, package=f"absent_{each.package}") for key, each in list(baselines.BASELINES.items())}
+    for key, each in absent.items():
+        monkeypatch.setitem(baselines.BASELINES, key, each)
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    assert any('pip install -e ".[baselines]"' in each.value for each in app.info)
+    assert all(app.button(key=f"train_{key}").disabled for key in absent)
 
 
 def test_a_systems_bars_sum_to_its_precision(answer):

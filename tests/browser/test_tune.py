@@ -65,10 +65,12 @@ def test_numbers_set_by_hand_are_those_of_a_float64_solve_and_kept_across_pages(
     for part in ("reg_lambda=7.3", "A=0.83", "B=2.1", "K=4"):
         assert part in page.url
     page.get_by_role("link", name="Instances").first.click()
+    page.wait_for_url("**/instances**")
     wait_until_idle(page)
     assert page.get_by_label("λ, typed", exact=True).input_value() == "7.3"
     assert slider_value(page, "A") == 0.83
     page.get_by_role("link", name="Tune").first.click()
+    page.locator(".st-key-cards [data-testid='stMetricValue']").nth(11).wait_for()
     wait_until_idle(page)
     assert_page_is_exact(page)
 

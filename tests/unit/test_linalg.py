@@ -134,7 +134,7 @@ def test_eigenpairs_in_float32_keep_small_eigenvalues_beside_a_huge_one():
     plain = scipy.linalg.eigvalsh(K)
     assert pairs.leading.shape == (300, 1)
     assert np.abs(pairs.values - exact).max() < 1e-4
-    assert np.abs(plain - exact)[:-1].max() > 1e-2
+    assert np.abs(plain - exact)[:-1].max() > 1e-3
     assert np.abs(pairs.vectors.T @ pairs.vectors - np.eye(300)).max() < 1e-5
 
 
