@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.shared import comparison, frame, model, show
+from pages.shared import compare_baselines, comparison, frame, model, show
 from xmlcore import DataError
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, system_bars
@@ -20,7 +20,8 @@ ours = [
     comparison.row(RIDGE, answer.evaluation.ridge, data.n_labels),
     comparison.row(RIDGE_PS, answer.evaluation.ps, data.n_labels),
 ]
-others = st.session_state.setdefault(OTHERS, {}).setdefault((settings.data, settings.features), {})
+given = st.session_state.setdefault(OTHERS, {}).setdefault((settings.data, settings.features), {})
+others = {**compare_baselines.trained(answer), **given}
 results = {name: comparison.evaluate_other(other, answer) for name, other in others.items()}
 
 # The answer: this data set's rows, and those of the systems whose predictions were given.
@@ -46,8 +47,10 @@ with st.form("other_system", clear_on_submit=True):
         except DataError as error:
             st.error(str(error), icon=":material/error:")
         else:
-            others[added.name] = added
+            given[added.name] = added
             st.rerun()
+
+compare_baselines.section(answer)
 
 if others:
     bins = frequency_bins(data.label_counts, "tens")

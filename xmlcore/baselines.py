@@ -7,11 +7,13 @@ kept in the store under a key of the data's, the system's and the package's vers
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
+import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,7 +156,7 @@ def train(
         raise RuntimeError("the data is no longer in the cache")
     X, Y, X_test = (_one_block(part) for part in parts)
     fit = _fit_omikuji if BASELINES[baseline].package == "omikuji" else _fit_napkinxc
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _without_progress_bars():
         report("preparing the data")
         seconds, predict = fit(BASELINES[baseline], X, Y, Path(folder), report)
         top = np.full((X_test.shape[0], min(DEPTH, Y.shape[1])), -1, dtype=np.int32)
@@ -169,6 +171,19 @@ def train(
     if not store.put(result_key, {"top": top, "scores": scores}, times):
         raise RuntimeError(store.notices[-1])
     return {"found": False, **times}
+
+
+@contextlib.contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Both packages draw bars on standard error, thousands of lines in a server's log; it is closed to them."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _fit_omikuji(baseline: Baseline, X: Rows, Y: Rows, folder: Path, report: Report) -> tuple[float, Predict]:

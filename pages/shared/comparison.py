@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pages.shared.model import Answer
+from pages.shared.settings import K_MAX
 from xmlcore import DataError
 from xmlcore.analysis import FrequencyBins, label_contributions
 from xmlcore.evaluation import VariantResult, evaluate_ranking
@@ -64,13 +65,22 @@ def read_other(name: str, content: bytes, answer: Answer) -> OtherSystem:
         found = read_predictions(
             path, full.n_test, full.n_labels, instance_names=full.test_names, label_names=full.label_names
         )
-    top = found.top[answer.model.rows]
-    missing = max(answer.evaluation.ks) - top.shape[1]
-    if missing > 0:
-        top = np.pad(top, ((0, 0), (0, missing)), constant_values=-1)
+    top = cut_to_answer(found.top, answer)
     if not (top >= 0).any():
         raise DataError(f"{name} has no prediction for the test instances shown")
     return OtherSystem(Path(name).name, top, found.fewest)
+
+
+def cut_to_answer(top: np.ndarray, answer: Answer) -> np.ndarray:
+    """A ranking of all test instances, cut to those of the answer, masked as ours is, and wide enough for every K."""
+    top, exclude = top[answer.model.rows], answer.dataset.test_filter
+    if exclude is not None and exclude.nnz:
+        masked = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr)) * exclude.shape[1] + exclude.indices
+        pairs = np.arange(len(top))[:, None] * exclude.shape[1] + top
+        top = np.where((top >= 0) & np.isin(pairs, masked), -1, top)
+        top = np.take_along_axis(top, np.argsort(top < 0, axis=1, kind="stable"), axis=1)
+    missing = K_MAX - top.shape[1]
+    return np.pad(top, ((0, 0), (0, missing)), constant_values=-1) if missing > 0 else top
 
 
 def evaluate_other(other: OtherSystem, answer: Answer) -> VariantResult:

@@ -1,0 +1,132 @@
+"""Baselines on the Compare page: trained behind the page at a visitor's wish, then compared like any other system."""
+
+from __future__ import annotations
+
+import threading
+
+import streamlit as st
+from cachetools import LRUCache
+
+from pages.shared import behind
+from pages.shared.comparison import OtherSystem, cut_to_answer
+from pages.shared.model import Answer, store
+from xmlcore import DataError
+from xmlcore.background import Task
+from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
+
+_TASKS: LRUCache[tuple[str, str], Task] = LRUCache(64)
+_RESULTS: LRUCache[tuple[str, str], BaselineResult | None] = LRUCache(32)
+_lock = threading.Lock()
+RUNNING = ("queued", "running")
+PROBLEM = "_baseline_problem"
+
+
+def _result(answer: Answer, key: str) -> BaselineResult | None:
+    """What the baseline predicted: looked for in the cache on disk once, and again when a task of ours is done."""
+    place = (answer.model.full.fingerprint, key)
+    with _lock:
+        task, known = _TASKS.get(place), place in _RESULTS
+        found = _RESULTS.get(place)
+    if store() is None or (known and (found is not None or task is None or task.state != "done")):
+        return found
+    found = result(store(), answer.model.full, key)
+    with _lock:
+        _RESULTS[place] = found
+    return found
+
+
+def _task(answer: Answer, key: str) -> Task | None:
+    with _lock:
+        return _TASKS.get((answer.model.full.fingerprint, key))
+
+
+def trained(answer: Answer) -> dict[str, OtherSystem]:
+    """The baselines that have been trained on this data set, by title, as rankings of the answer's test instances."""
+    found = {each.title: _result(answer, key) for key, each in BASELINES.items()}
+    return {
+        title: OtherSystem(title, cut_to_answer(each.top, answer), int((each.top >= 0).sum(axis=1).min()))
+        for title, each in found.items()
+        if each is not None
+    }
+
+
+def is_training(answer: Answer) -> bool:
+    """Whether a baseline of this data set waits or runs, so that the page has to look again."""
+    tasks = [_task(answer, key) for key in BASELINES]
+    return any(task is not None and task.state in RUNNING for task in tasks)
+
+
+def section(answer: Answer) -> None:
+    """Each baseline with what it is, what has become of it, and a button; polls while one is being trained."""
+    st.subheader("Baselines, trained here")
+    polls = is_training(answer)
+    st.fragment(_rows, run_every=behind.POLL_SECONDS if polls else None)(answer, polls)
+
+
+def _rows(answer: Answer, polls: bool) -> None:
+    if store() is None:
+        st.info("Baselines need a cache folder on disk: set XMLCORE_CACHE to a folder of your own.")
+        return
+    if polls != is_training(answer):
+        st.rerun()  # the whole page once more: it begins to look again, or has a new row in its table
+    if PROBLEM in st.session_state:
+        st.error(st.session_state.pop(PROBLEM), icon=":material/error:")
+    st.caption(
+        "On the same features and training instances as ours, with their packages' recommended settings, in a process "
+        "of its own on one thread at low priority: their times are not ours. The page stays usable, and what has been "
+        "trained is kept."
+    )
+    for each in BASELINES.values():
+        with st.container(horizontal=True, vertical_alignment="center", key=f"baseline_{each.key}"):
+            st.markdown(f"**{each.title}**  \n{each.text}  \n{_state(answer, each)}", width="stretch")
+            _button(answer, each)
+    absent = sorted({each.package for each in BASELINES.values() if not each.is_installed})
+    if absent:
+        st.info(
+            f"Not installed: {' and '.join(absent)}. Baselines are an optional extra; in the project's folder type "
+            f"`{INSTALL}` and start the dashboard again.",
+            icon=":material/extension:",
+        )
+
+
+def _state(answer: Answer, baseline: Baseline) -> str:
+    if not baseline.is_installed:
+        return f":gray[{baseline.package} is not installed.]"
+    task, found = _task(answer, baseline.key), _result(answer, baseline.key)
+    if found is not None:
+        rows = answer.model.full.n_test
+        return (
+            f"Trained in {found.train_seconds:.1f} s, predicted {rows:,} test instances in "
+            f"{found.predict_seconds:.1f} s ({1e6 * found.predict_seconds / rows:,.0f} ms for 1,000)."
+        )
+    if task is None:
+        return ":gray[Not trained yet.]"
+    if task.state == "running":
+        return f"{task.elapsed:.0f} s: {task.message}."
+    return f"{task.state.capitalize()}: {task.message}." if task.state != "cancelled" else "Cancelled."
+
+
+def _button(answer: Answer, baseline: Baseline) -> None:
+    key, title = baseline.key, baseline.title
+    task = _task(answer, key)
+    if task is not None and task.state in RUNNING:
+        st.button("Cancel", key=f"cancel_{key}", on_click=task.cancel, help=f"Stop training {title}")
+    elif _result(answer, key) is None:
+        st.button(
+            "Train",
+            key=f"train_{key}",
+            on_click=_train,
+            args=(answer, key),
+            disabled=not baseline.is_installed,
+            help=f"Train {title}",
+        )
+
+
+def _train(answer: Answer, key: str) -> None:
+    try:
+        task = start(store(), answer.model.full, key, again=True)
+    except DataError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    with _lock:
+        _TASKS[answer.model.full.fingerprint, key] = task
