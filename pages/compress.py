@@ -1,107 +1,166 @@
 """Compress: how sparse can W be?"""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import compression, frame, model, show
+from pages.shared import behind, frame, model, show
+from pages.shared import compression as work
+from pages.shared.compress_words import cost_table, kept_table, other_share, verdict
 from xmlcore.figures import Curve, curves
+from xmlcore.sparsify import SparsePoint
 
-METRICS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
-POSITIONS = (0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
+LARGEST_DOWNLOAD = 300  # MB in memory, before it is packed
+METRICS = {"precision": "P", "psprecision": "PSP"}
+WANTED = "_compress_wanted"
 
 settings = frame.guard()
 answer = model.answer(settings)
-if not answer.model.ready:
-    st.info("W is made from the factorisation, which is on its way (see the sidebar); this page comes by itself.")
-    st.stop()
-data = answer.model.full
-n_entries = data.n_features * data.n_labels
-if not compression.fits_whole(answer.model):
-    st.info(
-        f"W has {data.n_features:,} × {data.n_labels:,} entries here, {4 * n_entries / 1e9:.1f} GB whole: it is made "
-        "in blocks of labels, which takes a minute or so for each new setting."
+ghost = model.held_answer(settings)
+quick = work.is_quick(answer.model)
+
+
+def points_now(of: model.Answer, share: float) -> dict[str, SparsePoint]:
+    """Both variants at the slider's share: computed now where W is small, else from the curve."""
+    if quick:
+        with model.visitor_first():
+            return {variant: work.point(of, variant, share) for variant in work.VARIANTS}
+    at = work.SHARES.index(share)
+    return {variant: work.points_of(work.curves(of), variant)[at] for variant in work.VARIANTS}
+
+
+def downloads(share: float, points: dict[str, SparsePoint]) -> None:
+    """A file of each variant's sparse W."""
+    with st.container(horizontal=True):
+        for variant in work.VARIANTS:
+            too_large = points[variant].megabytes > LARGEST_DOWNLOAD
+            st.download_button(
+                f"Sparse W of {variant} (.npz)",
+                data=lambda variant=variant: work.exported(answer, variant, share),
+                file_name=f"W-{variant.replace(' ', '-')}-{share:g}-percent.npz",
+                key=f"sparse_{variant}",
+                on_click="ignore",
+                disabled=too_large,
+                help="Too large to be packed here: keep a smaller share."
+                if too_large
+                else "scipy.sparse.load_npz reads it; names of features and labels, λ, A, B and τ are in it too. With "
+                "PS, θ is multiplied in, so that X W ranks as it is.",
+            )
+
+
+def of_the_share(share: float) -> None:
+    """The answer: what is kept of each metric, and what the sparse W costs."""
+    points = points_now(answer, share)
+    st.markdown(verdict(points, answer.K, answer.rows_text))
+    left, right = st.columns([3, 2])
+    with left:
+        st.table(kept_table(points, answer.K), border="horizontal")
+        st.caption(
+            f"Of the value with the whole W, in percent; in brackets the value itself. Of {answer.rows_text} of "
+            f"{answer.dataset.name}. Above 100 %: dropping small weights may help by chance."
+        )
+    with right:
+        dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}
+        st.table(cost_table(points, dense, answer.evaluation.n_rows), border="horizontal")
+        st.caption(
+            f"MB: 10⁶ bytes, sparse as CSR. Times: measured here on all cores, scores and the first {answer.K} labels "
+            f"together. {other_share(answer, points)}"
+        )
+    downloads(share, points)
+
+
+def of_all_shares(share: float) -> None:
+    """The curves, as far as they are there."""
+    filled = work.curves(answer)
+    x = np.array(work.curve_shares(answer.model))
+    now = points_now(answer, share)
+    then = points_now(ghost, share) if ghost and quick else None
+    for column, (metric, short) in zip(st.columns(2), METRICS.items(), strict=True):
+        name = f"{short}@{answer.K}"
+
+        def relative(points: list[SparsePoint], metric: str = metric) -> np.ndarray:
+            return np.array([100 * point.relative[metric][answer.K] for point in points])
+
+        def marks(points: dict[str, SparsePoint]) -> dict[str, tuple[float, float]]:
+            return {variant: (share, *relative([point])) for variant, point in points.items()}
+
+        lines = [
+            Curve(variant, x, relative(points), "sparse W")
+            for variant in work.VARIANTS
+            if (points := work.points_of(filled, variant))
+        ]
+        with column:
+            show.chart(
+                curves(
+                    lines,
+                    x_title="Kept share of W (%)",
+                    y_title=f"{name}, share of full W's (%)",
+                    current=marks(now),
+                    held=marks(then) if then else None,
+                    log_x=True,
+                ),
+                name=f"sparse_{metric}",
+                caption=f"100 % is {name} with the whole W. Large markers: the share chosen above.",
+                alt=f"Curves: the percentage of {name} that is kept against the share of W that is kept",
+                data=lambda lines=lines, name=name: pd.concat(
+                    [
+                        pd.DataFrame(
+                            {"variant": line.variant, "kept share of W (%)": line.x, f"{name} (% of full W's)": line.y}
+                        )
+                        for line in lines
+                    ]
+                ),
+            )
+
+
+def ask_for_large_w() -> bool:
+    """Says what compressing a large W costs and starts it by a button; whether it has been asked for."""
+    key = (settings.data, settings.features)
+    n_features, n_labels = answer.model.full.n_features, answer.model.full.n_labels
+    if st.session_state.get(WANTED) == key:
+        return True
+    st.markdown(
+        f"W has {n_features:,} × {n_labels:,} entries, {4 * n_features * n_labels / 1e6:,.0f} MB. It is made and cut "
+        "in blocks of labels, never whole; that takes a while, behind the page."
     )
-    if not st.toggle("Compress it all the same", value=False, key="compress_large", bind="query-params"):
-        st.stop()
-
-texts = [f"{100 * share:g} %" for share in POSITIONS]
-chosen = st.select_slider(
-    "Kept share of W", texts, value="2 %", key="kept_share", bind="query-params", help="The largest weights are kept."
-)
-share = POSITIONS[texts.index(chosen)]
-now = {variant: compression.points(answer, variant, (share,))[0] for variant in compression.VARIANTS}
-ks = {name: (metric, min(k, data.n_labels)) for name, (metric, k) in METRICS.items()}
+    st.button("Compress W", type="primary", on_click=lambda: st.session_state.update({WANTED: key}))
+    return False
 
 
-def relative(point, name: str) -> float:
-    metric, k = ks[name]
-    return 100 * point.relative[metric][k]
+def page(polls: bool) -> None:
+    """All of the page: the slider does not run the rest again."""
+    texts = [f"{share:g} %" for share in work.SHARES]
+    chosen = st.select_slider(
+        "Kept share of W",
+        texts,
+        value="2 %",
+        key="kept_share",
+        bind="query-params",
+        help="The entries of W with the largest |W|, with PS the largest θ·|W|, are kept; all others become 0. One "
+        "threshold τ keeps different shares of the two variants, so the share is chosen and τ follows.",
+    )
+    share = work.SHARES[texts.index(chosen)]
+    if not answer.model.ready:
+        st.info("The weights come when the matrix is factorised.", icon=":material/hourglass:")
+        return
+    if not quick and not ask_for_large_w():
+        return
+    filled = work.curves(answer)
+    if filled.error:
+        st.error(f"The weights could not be compressed: {filled.error}", icon=":material/error:")
+        return
+    if filled.done and polls:
+        st.rerun()
+    if quick or filled.done:
+        of_the_share(share)
+    st.subheader("Along the kept share")
+    if not filled.done:
+        behind.want(filled)
+        st.progress(work.fraction(answer), text="W is being cut at all shares")
+    if quick or filled.done:
+        of_all_shares(share)
 
 
-# The answer: what is left, in a sentence and a table like the paper's.
-ridge, ps = now.values()
-st.markdown(
-    f"With **{100 * ps.kept_share:.2f} %** of its weights, XML-ridge with PS keeps **{relative(ps, 'P@1'):.2f} %** of "
-    f"its P@1 and **{relative(ps, 'PSP@5'):.2f} %** of its PSP@5; XML-ridge keeps {relative(ridge, 'P@1'):.2f} % and "
-    f"{relative(ridge, 'PSP@5'):.2f} %. In memory that is **{ps.megabytes:.2f} MB** instead of "
-    f"{ps.megabytes_dense:.2f} MB."
-)
-rows = {
-    "kept (%)": [100 * point.kept_share for point in now.values()],
-    "τ": [point.threshold for point in now.values()],
-    "sparse (MB)": [point.megabytes for point in now.values()],
-    "dense (MB)": [point.megabytes_dense for point in now.values()],
-    "ms for 1,000 instances": [1e6 * point.seconds / answer.evaluation.n_rows for point in now.values()],
-    **{f"{name} (% of full)": [relative(point, name) for point in now.values()] for name in METRICS},
-}
-columns = {name: st.column_config.NumberColumn(format="%.4f" if name == "τ" else "%.2f") for name in rows}
-st.dataframe(
-    pd.DataFrame(rows, index=pd.Index(compression.VARIANTS, name="variant")),
-    column_config=columns,
-    alt="For both variants: what is kept, the threshold, the size, the time, and each metric relative to the full W",
-)
-st.caption(
-    f"W is {data.n_features:,} × {data.n_labels:,}. XML-ridge keeps |W| ≥ τ, with PS θ·|W| ≥ τ: one τ would keep "
-    f"different shares of the two. Metrics on {answer.rows_text}; the time is scoring and ranking, as measured here."
-)
-
-# The curve, and the weights themselves to take away.
-everything = {variant: compression.points(answer, variant, compression.SHARES) for variant in compression.VARIANTS}
-for column, name in zip(st.columns(2), ("P@1", "PSP@5"), strict=True):
-    lines = [
-        Curve(
-            variant,
-            np.array([100 * point.kept_share for point in found]),
-            np.array([relative(point, name) for point in found]),
-            answer.rows_text,
-        )
-        for variant, found in everything.items()
-    ]
-    table = pd.DataFrame({"kept (%)": lines[0].x, **{line.variant: line.y for line in lines}})
-    with column:
-        show.chart(
-            curves(
-                lines,
-                x_title="Kept share of W (%)",
-                y_title=f"{name} (% of the full W's)",
-                current={v: (100 * point.kept_share, relative(point, name)) for v, point in now.items()},
-                log_x=True,
-            ),
-            name=f"compress_{name.replace('@', '')}",
-            caption=f"How much of {name} the kept share keeps. Large markers: the slider.",
-            alt=f"Curves: {name} relative to the full W against the kept share, for both variants",
-            data=partial(pd.DataFrame.copy, table),
-        )
-with st.container(horizontal=True):
-    for variant in compression.VARIANTS:
-        st.download_button(
-            f"{variant}: sparse W (.npz)",
-            data=partial(compression.download, answer, variant, share),
-            file_name=f"weights-{'ps' if variant != compression.VARIANTS[0] else 'ridge'}.npz",
-            key=f"sparse_{variant}",
-            on_click="ignore",
-            help="As scipy.sparse.load_npz reads it, with the names of features and labels and these settings.",
-        )
+waits = answer.model.ready and not work.curves(answer).done
+waits = waits and (quick or st.session_state.get(WANTED) == (settings.data, settings.features))
+st.fragment(page, run_every=behind.POLL_SECONDS if waits else None)(waits)

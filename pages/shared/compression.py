@@ -1,97 +1,240 @@
-"""Sparse weights of both variants for the Compress page: the point at the slider, and the curve."""
+"""What Compress computes: W kept for a λ, one point at once where W is small, and the curve behind the page."""
 
 from __future__ import annotations
 
+import io
 import threading
-from dataclasses import asdict
-from io import BytesIO
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 from cachetools import LRUCache, cached
+from scipy import sparse
 
-from pages.shared.model import Answer, Model
+from pages.shared import behind
+from pages.shared.model import Answer, Model, test_scores
+from pages.shared.settings import K_MAX
+from xmlcore import RidgeFactorization, compress, evaluate_scores, save_sparse_weights, sparse_weights, weight_sizes
+from xmlcore.dataset import as_blocks, n_rows, take_rows
 from xmlcore.figures import RIDGE, RIDGE_PS
-from xmlcore.metrics import make_ruler
-from xmlcore.sparsify import SparsePoint, WeightSizes, compress, save_sparse_weights, sparse_weights, weight_sizes
+from xmlcore.metrics import METRICS, make_ruler
+from xmlcore.products import multiply
+from xmlcore.ranking import top_k_weighted
+from xmlcore.sparsify import SparsePoint, WeightSizes
 
-SHARES = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0)
-WHOLE_W = 100_000_000
-"""Entries of W up to which it is kept whole; a larger one is made in blocks of labels each time."""
+# Percent of all entries; the same for every data set, so that a link means the same.
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
+# The curve of a small W has these points only, so that it is there at the page's first look for it.
+CURVE_SHARES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+VARIANTS = (RIDGE, RIDGE_PS)
+# Up to here W is kept and a point is answered at once; beyond, W is made in blocks of labels when it is asked for.
+QUICK_OPERATIONS, QUICK_BYTES = 4e10, 64 << 20
+W_BYTES, BLOCK_BYTES = 3 * QUICK_BYTES, 200 << 20
+SIZES_KEPT, POINTS_KEPT = 6, 400  # a WeightSizes takes 8 MB
+TIMED_ROWS, TIMED_RUNS = 1_000, 3
+
+Curves = behind.Filling[tuple[str, list[SparsePoint]]]
+
+
+def is_quick(model: Model) -> bool:
+    """Whether W is small enough to be made anew with every λ while a visitor waits."""
+    n_features, n_labels = model.full.n_features, model.full.n_labels
+    operations = 2 * model.size * n_features * n_labels
+    return operations <= QUICK_OPERATIONS and 4 * n_features * n_labels <= QUICK_BYTES
+
+
+def curve_shares(model: Model) -> tuple[float, ...]:
+    """The shares of the curve, in percent: where W is not quick, the slider's points are taken from it."""
+    return CURVE_SHARES if is_quick(model) else SHARES
 
 
 @cached(
-    LRUCache(400 << 20, getsizeof=lambda W: W.nbytes),
+    LRUCache(W_BYTES, getsizeof=lambda W: W.nbytes),
     key=lambda model, reg_lambda: (model.full.fingerprint, reg_lambda),
     condition=threading.Condition(),
 )
-def _weights(model: Model, reg_lambda: float) -> np.ndarray:
+def _whole_w(model: Model, reg_lambda: float) -> np.ndarray:
     return model.factorization.weights(reg_lambda)
 
 
-def fits_whole(model: Model) -> bool:
-    """Whether W is small enough to answer the slider at once."""
-    return model.full.n_features * model.full.n_labels <= WHOLE_W
+def _kept_w(model: Model, reg_lambda: float) -> np.ndarray | None:
+    return _whole_w(model, reg_lambda) if is_quick(model) else None
 
 
-def _W(answer: Answer, reg_lambda: float) -> np.ndarray | None:
-    return _weights(answer.model, reg_lambda) if fits_whole(answer.model) else None
+def _factorization(model: Model) -> RidgeFactorization:
+    """With a memory budget that leaves the server near its size, where W is made in blocks."""
+    fac = model.factorization
+    return fac if is_quick(model) else replace(fac, memory_budget=min(fac.memory_budget, BLOCK_BYTES))
 
 
-def _variant(answer: Answer, variant: str) -> tuple[float, np.ndarray | None]:
-    if variant == RIDGE:
-        return answer.settings.reg_lambda, None
-    return answer.settings.reg_lambda_ps, answer.theta
+def reg_lambda_of(answer: Answer, variant: str) -> float:
+    """The variant's λ."""
+    return answer.settings.reg_lambda if variant == RIDGE else answer.settings.reg_lambda_ps
 
 
-@cached(
-    LRUCache(8),
-    key=lambda answer, variant: (answer.model.full.fingerprint, variant, _cut_key(answer, variant)),
-    condition=threading.Condition(),
-)
-def sizes(answer: Answer, variant: str) -> WeightSizes:
-    """How many weights of a variant have which size."""
-    reg_lambda, theta = _variant(answer, variant)
-    return weight_sizes(answer.model.factorization, reg_lambda, theta, W=_W(answer, reg_lambda))
-
-
-def _cut_key(answer: Answer, variant: str) -> tuple:
+def _weighting(answer: Answer, variant: str) -> tuple:
+    """What W's magnitudes depend on."""
     settings = answer.settings
-    return (settings.reg_lambda,) if variant == RIDGE else (settings.reg_lambda_ps, settings.A, settings.B)
+    own = () if variant == RIDGE else (settings.A, settings.B)
+    return (answer.model.full.fingerprint, reg_lambda_of(answer, variant), *own)
+
+
+def _measured(answer: Answer, variant: str) -> tuple:
+    """What metrics of a sparse W depend on, K aside."""
+    settings = answer.settings
+    ruler = (settings.A, settings.B) if settings.tie_metric else ()
+    return (*_weighting(answer, variant), *ruler)
 
 
 @cached(
-    LRUCache(64),
-    key=lambda answer, variant, shares: (answer.model.full.fingerprint, answer.settings, variant, shares),
+    LRUCache(SIZES_KEPT),
+    key=lambda answer, variant, progress=None: _weighting(answer, variant),
     condition=threading.Condition(),
 )
-def points(answer: Answer, variant: str, shares: tuple[float, ...]) -> list[SparsePoint]:
-    """What is left of every metric of a variant at each kept share, largest errors first; on the answer's rows."""
-    reg_lambda, _ = _variant(answer, variant)
-    result = answer.evaluation.ridge if variant == RIDGE else answer.evaluation.ps
-    ruler = make_ruler(answer.dataset.Y_test, answer.metric_theta, max(answer.evaluation.ks))
+def sizes(answer: Answer, variant: str, progress: Callable[[float], None] | None = None) -> WeightSizes:
+    """How many entries of the variant's W have which magnitude."""
+    reg_lambda, theta = reg_lambda_of(answer, variant), None if variant == RIDGE else answer.theta
+    W = _kept_w(answer.model, reg_lambda)
+    return weight_sizes(_factorization(answer.model), reg_lambda, theta, W=W, progress=progress)
+
+
+def _compress(
+    answer: Answer,
+    variant: str,
+    shares: tuple[float, ...],
+    ks: tuple[int, ...],
+    full: dict,
+    progress: Callable[[float], None] | None = None,
+) -> list[SparsePoint]:
+    data = answer.dataset
+    _warm_up()
     return compress(
-        answer.model.factorization,
-        sizes(answer, variant),
-        shares,
-        answer.dataset.X_test,
-        ruler,
-        result.metrics,
-        answer.evaluation.ks,
-        W=_W(answer, reg_lambda),
-        exclude=answer.dataset.test_filter,
+        _factorization(answer.model),
+        sizes(answer, variant, progress),
+        [share / 100 for share in shares],
+        data.X_test,
+        make_ruler(data.Y_test, answer.metric_theta, max(ks)),
+        full,
+        ks,
+        W=_kept_w(answer.model, reg_lambda_of(answer, variant)),
+        exclude=data.test_filter,
+        progress=progress,
     )
 
 
-def download(answer: Answer, variant: str, share: float) -> bytes:
-    """The sparse W of a variant as an .npz file, with names and settings; θ is in the weights of the weighted one."""
-    reg_lambda, _ = _variant(answer, variant)
-    cut = sizes(answer, variant)
-    W = sparse_weights(answer.model.factorization, cut, cut.threshold(share), W=_W(answer, reg_lambda))
-    file = BytesIO()
-    settings = {**asdict(answer.settings), "variant": variant, "kept_share": share, "threshold": cut.threshold(share)}
-    data = answer.dataset
-    save_sparse_weights(file, W, feature_names=data.feature_names, label_names=data.label_names, settings=settings)
+@cached(
+    LRUCache(POINTS_KEPT),
+    key=lambda answer, variant, share: (*_measured(answer, variant), answer.evaluation.ks, share),
+    condition=threading.Condition(),
+)
+def point(answer: Answer, variant: str, share: float) -> SparsePoint:
+    """The variant with a share (percent) of W's entries, at the answer's values of K; the model must be ready."""
+    evaluation = answer.evaluation
+    full = (evaluation.ridge if variant == RIDGE else evaluation.ps).metrics
+    return _compress(answer, variant, (share,), evaluation.ks, full)[0]
+
+
+def curves(answer: Answer) -> Curves:
+    """Both variants at every share and every K, filled in behind the page; the model must be ready."""
+    key = ("compress", *(_measured(answer, variant) for variant in VARIANTS))
+    return behind.filling(key, partial(_curve_steps, answer), len(VARIANTS))
+
+
+def _curve_steps(answer: Answer) -> Iterator[tuple[str, list[SparsePoint]]]:
+    data, settings = answer.dataset, answer.settings
+    ks = tuple(range(1, min(K_MAX, data.n_labels) + 1))
+    own = settings.reg_lambda_ps != settings.reg_lambda
+    full = evaluate_scores(
+        test_scores(answer.model, settings.reg_lambda),
+        data.Y_test,
+        answer.theta,
+        answer.metric_theta,
+        ks,
+        scores_ps=test_scores(answer.model, settings.reg_lambda_ps) if own else None,
+        exclude=data.test_filter,
+    )
+    for number, (variant, metrics) in enumerate(zip(VARIANTS, (full.ridge.metrics, full.ps.metrics), strict=True)):
+        passes = _Passes(answer.model.full.fingerprint, 2 * number)
+        yield variant, _compress(answer, variant, curve_shares(answer.model), ks, metrics, passes)
+    _fractions.pop(answer.model.full.fingerprint, None)
+
+
+_fractions: dict[str, float] = {}
+
+
+class _Passes:
+    """Counts the passes over W (sizes and metrics, for each variant) that make a curve, and steps aside in between."""
+
+    def __init__(self, fingerprint: str, done: int) -> None:
+        self.fingerprint, self.done = fingerprint, done
+
+    def __call__(self, fraction: float) -> None:
+        _fractions[self.fingerprint] = (self.done + fraction) / (2 * len(VARIANTS))
+        if fraction >= 1:
+            self.done += 1
+        behind.step_aside()
+
+
+def fraction(answer: Answer) -> float:
+    """How much of the curves is done while they are computed."""
+    return min(_fractions.get(answer.model.full.fingerprint, 0.0), 1.0)
+
+
+def points_of(work: Curves, variant: str) -> list[SparsePoint]:
+    """A variant's points in the order of the curve's shares; empty while they are not there."""
+    return next((points for name, points in list(work.results) if name == variant), [])
+
+
+@cached(LRUCache(64), key=lambda answer, variant: _weighting(answer, variant), condition=threading.Condition())
+def dense_seconds(answer: Answer, variant: str) -> float | None:
+    """Seconds for 1,000 instances with the whole W: the quickest of three runs; None where W is not kept whole."""
+    if not is_quick(answer.model):
+        return None
+    rows = np.arange(min(TIMED_ROWS, n_rows(answer.dataset.X_test)))
+    blocks = as_blocks(take_rows(answer.dataset.X_test, rows))
+    W = _whole_w(answer.model, reg_lambda_of(answer, variant))
+    theta = np.ones(W.shape[1]) if variant == RIDGE else answer.theta
+    seconds = []
+    for _ in range(TIMED_RUNS):
+        started = time.perf_counter()
+        top_k_weighted(multiply(blocks, W), theta, answer.K)
+        seconds.append(time.perf_counter() - started)
+    return min(seconds) * 1_000 / rows.size
+
+
+def exported(answer: Answer, variant: str, share: float) -> bytes:
+    """The sparse W as an .npz file, with names and settings; with PS, θ is multiplied in."""
+    model, reg_lambda = answer.model, reg_lambda_of(answer, variant)
+    found = sizes(answer, variant)
+    threshold = found.threshold(share / 100)
+    weights = sparse_weights(_factorization(model), found, threshold, W=_kept_w(model, reg_lambda))
+    settings = answer.settings
+    file = io.BytesIO()
+    save_sparse_weights(
+        file,
+        weights,
+        feature_names=model.full.feature_names,
+        label_names=model.full.label_names,
+        settings={
+            "data": model.full.name,
+            "features": str(model.fitted.recipe),
+            "variant": variant,
+            "reg_lambda": reg_lambda,
+            **({} if variant == RIDGE else {"A": settings.A, "B": settings.B}),
+            "threshold": threshold,
+            "kept": weights.nnz,
+            "kept_share": weights.nnz / (weights.shape[0] * weights.shape[1]),
+        },
+    )
     return file.getvalue()
 
 
-VARIANTS = (RIDGE, RIDGE_PS)
+@cache
+def _warm_up() -> None:
+    """Compiled code is loaded before any time is taken."""
+    X, Y = sparse.csr_array(np.eye(3, dtype=np.float32)), sparse.csr_array(np.eye(3, dtype=np.float32))
+    fac = RidgeFactorization.fit(X, Y)
+    full = {name: {1: 1.0} for name in METRICS}
+    compress(fac, weight_sizes(fac, 1.0), [1.0], X, make_ruler(Y, None, 1), full, (1,))

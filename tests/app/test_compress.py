@@ -1,27 +1,50 @@
 """The Compress page on Debtags: what is kept at each share, against the dense product thresholded by hand."""
 
+import json
+import re
 from io import BytesIO
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import compression
+from pages.shared import behind, compress_words, compression
 from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import RidgeFactorization, inverse_propensity, load_dataset, precision_at_k, top_k
 from xmlcore.figures import RIDGE, RIDGE_PS
 
 SECONDS = 240
+POLLS = 300  # until a test gives up
+
+
+def polled(app: AppTest, done) -> AppTest:
+    """Runs the page, as its polls do, until it is done."""
+    for _ in range(POLLS):
+        if done():
+            return app.run()
+        app.run()
+        assert not app.exception
+    pytest.fail(f"not done after {POLLS} runs of the page")
 
 
 @pytest.fixture(scope="module")
 def page() -> AppTest:
     app = AppTest.from_file("../../app.py", default_timeout=SECONDS).run()
     app.switch_page("pages/compress.py").run()
-    while not models.model_of("Debtags", "").ready:
-        app.run()
-    return app.run()
+    return polled(app, lambda: models.model_of("Debtags", "").ready)
+
+
+@pytest.fixture(scope="module")
+def answer(page):
+    return models.answer(Settings(data="Debtags"))
+
+
+def shown(page, table, row, variant) -> float:
+    """The first number in a cell of a table on the page."""
+    return float(re.match(r"[\d.,]+", page.table[table].value.loc[row, variant])[0].replace(",", ""))
 
 
 def test_two_percent_keep_what_a_thresholded_w_keeps(page):
@@ -31,20 +54,98 @@ def test_two_percent_keep_what_a_thresholded_w_keeps(page):
     full = precision_at_k(top_k(ds.X_test @ W, 1), ds.Y_test, 1)
     kept = np.where(np.abs(W) >= np.quantile(np.abs(W), 0.98), W, 0)
     expected = 100 * precision_at_k(top_k(ds.X_test @ kept, 1), ds.Y_test, 1) / full
-    shown = page.dataframe[0].value.loc["XML-ridge", "P@1 (% of full)"]
-    assert shown == pytest.approx(expected, abs=0.05)
+    assert shown(page, 0, "P@1", RIDGE) == pytest.approx(expected, abs=0.05)
+    assert shown(page, 1, "W, dense", RIDGE) == pytest.approx(4 * W.size / 1e6, abs=0.005)
 
 
 def test_the_slider_changes_what_is_kept(page):
     page.select_slider(key="kept_share").set_value("10 %").run()
     assert not page.exception
-    assert page.dataframe[0].value["kept (%)"].tolist() == pytest.approx([10, 10], abs=0.05)
+    for variant in (RIDGE, RIDGE_PS):
+        assert shown(page, 1, "Share kept", variant) == pytest.approx(10, abs=0.05)
 
 
-def test_the_weights_of_the_weighted_variant_carry_theta():
-    answer = models.answer(Settings(data="Debtags"))
+def test_a_link_sets_the_kept_share():
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
+    app.query_params["kept_share"] = "0.5 %"
+    app.run().switch_page("pages/compress.py").run()
+    assert app.select_slider(key="kept_share").value == "0.5 %"
+
+
+def completed(work: behind.Filling) -> behind.Filling:
+    """The work, done here and now: the thread behind the pages must not have been asked for it."""
+    while not work.done:
+        work.step()
+    assert work.error is None
+    return work
+
+
+def test_the_curve_is_filled_in_behind_the_page_and_agrees_with_the_slider(page, monkeypatch):
+    monkeypatch.setattr(behind, "want", lambda work: None)
+    page.session_state["A"] = 0.8
+    page.run()
+    assert not page.get("plotly_chart")[0].proto.spec.count("sparse W")
+    answer = models.answer(Settings(data="Debtags", A=0.8))
+    work = completed(compression.curves(answer))
+    page.run()
+    assert page.get("plotly_chart")[0].proto.spec.count("sparse W")
+    page.session_state["A"] = 0.55
+    page.run()
+    assert not page.exception
+    at = compression.curve_shares(answer.model).index(2.0)
+    for variant in (RIDGE, RIDGE_PS):
+        now, there = compression.point(answer, variant, 2.0), compression.points_of(work, variant)[at]
+        assert now.threshold == there.threshold
+        for metric, by_k in now.metrics.items():
+            assert by_k[5] == pytest.approx(there.metrics[metric][5])
+            assert now.relative[metric][5] == pytest.approx(there.relative[metric][5])
+        assert all(
+            value == pytest.approx(1) for value in compression.points_of(work, variant)[-1].relative["ndcg"].values()
+        )
+
+
+def test_a_w_that_is_made_in_blocks_gives_the_same_points(answer, monkeypatch):
+    quick = compression.point(answer, RIDGE_PS, 5.0)
+    monkeypatch.setattr(compression, "QUICK_BYTES", 0)
+    monkeypatch.setattr(compression, "BLOCK_BYTES", 20 << 20)
+    assert not compression.is_quick(answer.model)
+    assert compression.curve_shares(answer.model) == compression.SHARES
+    assert compression.dense_seconds.__wrapped__(answer, RIDGE) is None
+    blocks = compression._compress(answer, RIDGE_PS, (5.0,), (1, 5), answer.evaluation.ps.metrics)[0]
+    assert blocks.kept == quick.kept
+    assert blocks.metrics["precision"][5] == pytest.approx(quick.metrics["precision"][5], abs=1e-4)
+
+
+def test_a_large_w_is_compressed_behind_a_button(monkeypatch):
+    monkeypatch.setattr(compression, "QUICK_BYTES", 0)
+    monkeypatch.setattr(behind, "want", lambda work: None)
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS).run()
+    app.switch_page("pages/compress.py").run()
+    polled(app, lambda: models.model_of("Debtags", "").ready)
+    app.session_state["A"] = 0.9  # another test has the curve of the default
+    app.run()
+    assert not app.table
+    next(button for button in app.button if button.label == "Compress W").click().run()
+    answer = models.answer(Settings(data="Debtags", A=0.9))
+    completed(compression.curves(answer))
+    app.run()
+    assert not app.exception
+    assert shown(app, 1, "Share kept", RIDGE_PS) == pytest.approx(2, abs=0.05)
+
+
+def test_the_weights_of_the_weighted_variant_carry_theta_and_their_settings(answer):
     theta = inverse_propensity(answer.dataset.Y_train, 0.55, 1.5)
-    found = {variant: np.load(BytesIO(compression.download(answer, variant, 1.0))) for variant in (RIDGE, RIDGE_PS)}
-    np.testing.assert_allclose(
-        found[RIDGE_PS]["data"], found[RIDGE]["data"] * theta[found[RIDGE]["indices"]], rtol=1e-5, atol=1e-7
-    )
+    files = {variant: BytesIO(compression.exported(answer, variant, 100.0)) for variant in (RIDGE, RIDGE_PS)}
+    plain, weighted = (sparse.load_npz(file) for file in files.values())
+    np.testing.assert_allclose(weighted.data, plain.data * theta[plain.indices], rtol=1e-5, atol=1e-7)
+    with np.load(files[RIDGE_PS], allow_pickle=False) as file:
+        settings = json.loads(str(file["settings"]))
+        assert (settings["reg_lambda"], settings["A"], settings["B"]) == (3.0, 0.55, 1.5)
+        assert file["label_names"].tolist() == answer.dataset.label_names.tolist()
+
+
+def test_a_metric_that_is_zero_with_the_whole_w_has_no_percentage():
+    zero = {name: {5: 0.0} for name in compress_words.SHORT}
+    point = SimpleNamespace(metrics=zero, relative={name: {5: float("nan")} for name in zero})
+    table = compress_words.kept_table({RIDGE: point}, 5)
+    assert table.loc["P@5", RIDGE] == "undefined (0.00)"

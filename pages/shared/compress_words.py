@@ -1,0 +1,83 @@
+"""Compress in words and tables: what is kept of the metrics, and what the sparse W costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from pages.shared.compression import sizes
+from pages.shared.model import Answer
+from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.sparsify import SparsePoint
+
+SHORT = {
+    "precision": "P",
+    "psprecision": "PSP",
+    "ndcg": "nDCG",
+    "psndcg": "PSnDCG",
+    "recall": "recall",
+    "coverage": "coverage",
+}
+Points = Mapping[str, SparsePoint]
+
+
+def verdict(points: Points, K: int, rows_text: str) -> str:
+    """The answer in a sentence."""
+    one = points[RIDGE]
+    kept = [
+        f"{variant} keeps **{_percent(point.relative['precision'][K])}** of P@{K} and "
+        f"**{_percent(point.relative['psprecision'][K])}** of PSP@{K}"
+        for variant, point in points.items()
+    ]
+    size = f"{one.megabytes:,.2f} MB instead of {one.megabytes_dense:,.2f} MB"
+    return f"With {_percent(one.kept_share)} of its entries W takes **{size}**. {'; '.join(kept)}, on {rows_text}."
+
+
+def kept_table(points: Points, K: int) -> pd.DataFrame:
+    """Each metric as a percentage of the full W's, with its value: P and PSP at every K, the others at the slider's."""
+    ks = sorted(points[RIDGE].metrics["precision"])
+    rows = [(metric, k) for k in ks for metric in ("precision", "psprecision")]
+    rows += [(metric, K) for metric in list(SHORT)[2:]]
+    return pd.DataFrame(
+        {
+            variant: [
+                f"{_percent(point.relative[metric][k])} ({100 * point.metrics[metric][k]:.2f})" for metric, k in rows
+            ]
+            for variant, point in points.items()
+        },
+        index=pd.Index([f"{SHORT[metric]}@{k}" for metric, k in rows], name="Metric"),
+    )
+
+
+def cost_table(points: Points, dense_seconds: Mapping[str, float | None], n_rows: int) -> pd.DataFrame:
+    """τ, entries, megabytes and times of each variant; dense_seconds: for 1,000 instances, None if not measured."""
+    columns = {}
+    for variant, point in points.items():
+        dense = dense_seconds[variant]
+        columns[variant] = {
+            "Threshold τ": f"{point.threshold:.4g}",
+            "Entries kept": f"{point.kept:,}",
+            "Share kept": _percent(point.kept_share),
+            "W, sparse": f"{point.megabytes:,.2f} MB",
+            "W, dense": f"{point.megabytes_dense:,.2f} MB",
+            "1,000 instances, sparse": _milliseconds(point.seconds * 1_000 / n_rows),
+            "1,000 instances, dense": "not measured: W is not formed whole" if dense is None else _milliseconds(dense),
+        }
+    return pd.DataFrame(columns).rename_axis("Cost")
+
+
+def other_share(answer: Answer, points: Points) -> str:
+    """That one threshold keeps another share of the other variant."""
+    weighted = sizes(answer, RIDGE_PS)
+    tau = points[RIDGE].threshold
+    share = weighted.kept(tau) / (weighted.shape[0] * weighted.shape[1])
+    return f"{RIDGE}'s τ would keep {_percent(share)} of {RIDGE_PS}'s entries, which are θ times larger."
+
+
+def _percent(fraction: float) -> str:
+    return "undefined" if fraction != fraction else f"{100 * fraction:.2f} %"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1_000 * seconds:,.1f} ms"
