@@ -1,10 +1,11 @@
 """Compress: how sparse can W be?"""
 
+from functools import partial
+
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from pages.shared import behind, frame, model, show
+from pages.shared import behind, frame, model, paths, show
 from pages.shared import compression as work
 from pages.shared.compress_words import cost_table, kept_table, other_share, verdict
 from xmlcore.figures import Curve, curves
@@ -85,7 +86,7 @@ def of_all_shares(share: float) -> None:
             return {variant: (share, *relative([point])) for variant, point in points.items()}
 
         lines = [
-            Curve(variant, x, relative(points), "sparse W")
+            Curve(variant, x, relative(points), answer.rows_text)
             for variant in work.VARIANTS
             if (points := work.points_of(filled, variant))
         ]
@@ -94,7 +95,7 @@ def of_all_shares(share: float) -> None:
                 curves(
                     lines,
                     x_title="Kept share of W (%)",
-                    y_title=f"{name}, share of full W's (%)",
+                    y_title=f"{name} (% of the full W's)",
                     current=marks(now),
                     held=marks(then) if then else None,
                     log_x=True,
@@ -102,14 +103,7 @@ def of_all_shares(share: float) -> None:
                 name=f"sparse_{metric}",
                 caption=f"100 % is {name} with the whole W. Large markers: the share chosen above.",
                 alt=f"Curves: the percentage of {name} that is kept against the share of W that is kept",
-                data=lambda lines=lines, name=name: pd.concat(
-                    [
-                        pd.DataFrame(
-                            {"variant": line.variant, "kept share of W (%)": line.x, f"{name} (% of full W's)": line.y}
-                        )
-                        for line in lines
-                    ]
-                ),
+                data=partial(paths.table, lines, "kept share of W (%)", f"{name} of the full W's"),
             )
 
 

@@ -84,11 +84,11 @@ def test_the_curve_is_filled_in_behind_the_page_and_agrees_with_the_slider(page,
     monkeypatch.setattr(behind, "want", lambda work: None)
     page.session_state["A"] = 0.8
     page.run()
-    assert not page.get("plotly_chart")[0].proto.spec.count("sparse W")
+    assert not page.get("plotly_chart")[0].proto.spec.count("test instances")
     answer = models.answer(Settings(data="Debtags", A=0.8))
     work = completed(compression.curves(answer))
     page.run()
-    assert page.get("plotly_chart")[0].proto.spec.count("sparse W")
+    assert page.get("plotly_chart")[0].proto.spec.count("test instances")
     page.session_state["A"] = 0.55
     page.run()
     assert not page.exception
