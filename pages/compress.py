@@ -26,8 +26,7 @@ def points_now(of: model.Answer, share: float) -> dict[str, SparsePoint]:
     if quick:
         with model.visitor_first():
             return {variant: work.point(of, variant, share) for variant in work.VARIANTS}
-    at = work.SHARES.index(share)
-    return {variant: work.points_of(work.curves(of), variant)[at] for variant in work.VARIANTS}
+    return {variant: work.points_of(work.curves(of), variant)[share] for variant in work.VARIANTS}
 
 
 def downloads(share: float, points: dict[str, SparsePoint]) -> None:
@@ -73,20 +72,19 @@ def of_the_share(share: float) -> None:
 def of_all_shares(share: float) -> None:
     """The curves, as far as they are there."""
     filled = work.curves(answer)
-    x = np.array(work.curve_shares(answer.model))
     now = points_now(answer, share)
     then = points_now(ghost, share) if ghost and quick else None
     for column, (metric, short) in zip(st.columns(2), METRICS.items(), strict=True):
         name = f"{short}@{answer.K}"
 
-        def relative(points: list[SparsePoint], metric: str = metric) -> np.ndarray:
-            return np.array([100 * point.relative[metric][answer.K] for point in points])
+        def relative(point: SparsePoint, metric: str = metric) -> float:
+            return 100 * point.relative[metric][answer.K]
 
         def marks(points: dict[str, SparsePoint]) -> dict[str, tuple[float, float]]:
-            return {variant: (share, *relative([point])) for variant, point in points.items()}
+            return {variant: (share, relative(point)) for variant, point in points.items()}
 
         lines = [
-            Curve(variant, x, relative(points), answer.rows_text)
+            Curve(variant, np.array(list(points)), np.array(list(map(relative, points.values()))), answer.rows_text)
             for variant in work.VARIANTS
             if (points := work.points_of(filled, variant))
         ]

@@ -26,7 +26,7 @@ from xmlcore.sparsify import SparsePoint, WeightSizes
 
 # Percent of all entries; the same for every data set, so that a link means the same.
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0)
-# The curve of a small W has these points only, so that it is there at the page's first look for it.
+# The curve of a quick W has these points only, so that it is there at the page's first look for it.
 CURVE_SHARES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 VARIANTS = (RIDGE, RIDGE_PS)
 # Up to here W is kept and a point is answered at once; beyond, W is made in blocks of labels when it is asked for.
@@ -35,7 +35,8 @@ W_BYTES, BLOCK_BYTES = 3 * QUICK_BYTES, 200 << 20
 SIZES_KEPT, POINTS_KEPT = 6, 400  # a WeightSizes takes 8 MB
 TIMED_ROWS, TIMED_RUNS = 1_000, 3
 
-Curves = behind.Filling[tuple[str, list[SparsePoint]]]
+Step = tuple[str, dict[float, SparsePoint]]  # a variant's points by share
+Curves = behind.Filling[Step]
 
 
 def is_quick(model: Model) -> bool:
@@ -43,11 +44,6 @@ def is_quick(model: Model) -> bool:
     n_features, n_labels = model.full.n_features, model.full.n_labels
     operations = 2 * model.size * n_features * n_labels
     return operations <= QUICK_OPERATIONS and 4 * n_features * n_labels <= QUICK_BYTES
-
-
-def curve_shares(model: Model) -> tuple[float, ...]:
-    """The shares of the curve, in percent: where W is not quick, the slider's points are taken from it."""
-    return CURVE_SHARES if is_quick(model) else SHARES
 
 
 @cached(
@@ -137,12 +133,26 @@ def point(answer: Answer, variant: str, share: float) -> SparsePoint:
 
 
 def curves(answer: Answer) -> Curves:
-    """Both variants at every share and every K, filled in behind the page; the model must be ready."""
+    """Both variants at every share, filled in behind the page; the model must be ready.
+
+    Where W is quick at the answer's values of K, and again for another K; else at every K.
+    """
     key = ("compress", *(_measured(answer, variant) for variant in VARIANTS))
-    return behind.filling(key, partial(_curve_steps, answer), len(VARIANTS))
+    if is_quick(answer.model):
+        # A share a step, so that visitors need not wait for a whole curve.
+        steps = partial(_quick_steps, answer)
+        return behind.filling((*key, answer.evaluation.ks), steps, len(VARIANTS) * len(CURVE_SHARES))
+    return behind.filling(key, partial(_large_steps, answer), len(VARIANTS))
 
 
-def _curve_steps(answer: Answer) -> Iterator[tuple[str, list[SparsePoint]]]:
+def _quick_steps(answer: Answer) -> Iterator[Step]:
+    for share in CURVE_SHARES:
+        for variant in VARIANTS:
+            yield variant, {share: point(answer, variant, share)}
+
+
+def _large_steps(answer: Answer) -> Iterator[Step]:
+    """All shares of a variant at once, and all K: W is made anew for each step."""
     data, settings = answer.dataset, answer.settings
     ks = tuple(range(1, min(K_MAX, data.n_labels) + 1))
     own = settings.reg_lambda_ps != settings.reg_lambda
@@ -155,9 +165,10 @@ def _curve_steps(answer: Answer) -> Iterator[tuple[str, list[SparsePoint]]]:
         scores_ps=test_scores(answer.model, settings.reg_lambda_ps) if own else None,
         exclude=data.test_filter,
     )
-    for number, (variant, metrics) in enumerate(zip(VARIANTS, (full.ridge.metrics, full.ps.metrics), strict=True)):
-        passes = _Passes(answer.model.full.fingerprint, 2 * number)
-        yield variant, _compress(answer, variant, curve_shares(answer.model), ks, metrics, passes)
+    passes = _Passes(answer.model.full.fingerprint)
+    for variant, metrics in zip(VARIANTS, (full.ridge.metrics, full.ps.metrics), strict=True):
+        points = _compress(answer, variant, SHARES, ks, metrics, passes)
+        yield variant, dict(zip(SHARES, points, strict=True))
     _fractions.pop(answer.model.full.fingerprint, None)
 
 
@@ -167,8 +178,8 @@ _fractions: dict[str, float] = {}
 class _Passes:
     """Counts the passes over W (sizes and metrics, for each variant) that make a curve, and steps aside in between."""
 
-    def __init__(self, fingerprint: str, done: int) -> None:
-        self.fingerprint, self.done = fingerprint, done
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint, self.done = fingerprint, 0
 
     def __call__(self, fraction: float) -> None:
         _fractions[self.fingerprint] = (self.done + fraction) / (2 * len(VARIANTS))
@@ -179,17 +190,28 @@ class _Passes:
 
 def fraction(answer: Answer) -> float:
     """How much of the curves is done while they are computed."""
-    return min(_fractions.get(answer.model.full.fingerprint, 0.0), 1.0)
+    work = curves(answer)
+    of_steps = len(work.results) / work.n_steps
+    return min(max(of_steps, _fractions.get(answer.model.full.fingerprint, 0.0)), 1.0)
 
 
-def points_of(work: Curves, variant: str) -> list[SparsePoint]:
-    """A variant's points in the order of the curve's shares; empty while they are not there."""
-    return next((points for name, points in list(work.results) if name == variant), [])
+def points_of(work: Curves, variant: str) -> dict[float, SparsePoint]:
+    """A variant's points by share, as far as they are there."""
+    found: dict[float, SparsePoint] = {}
+    for name, points in list(work.results):
+        if name == variant:
+            found |= points
+    return found
 
 
-@cached(LRUCache(64), key=lambda answer, variant: _weighting(answer, variant), condition=threading.Condition())
+@cached(
+    LRUCache(64), key=lambda answer, variant: (answer.model.full.fingerprint, variant), condition=threading.Condition()
+)
 def dense_seconds(answer: Answer, variant: str) -> float | None:
-    """Seconds for 1,000 instances with the whole W: the quickest of three runs; None where W is not kept whole."""
+    """Seconds for 1,000 instances with the whole W: the quickest of three runs; None where W is not kept whole.
+
+    Measured once for a data set: the values of a dense W do not matter.
+    """
     if not is_quick(answer.model):
         return None
     rows = np.arange(min(TIMED_ROWS, n_rows(answer.dataset.X_test)))

@@ -92,15 +92,14 @@ def test_the_curve_is_filled_in_behind_the_page_and_agrees_with_the_slider(page,
     page.session_state["A"] = 0.55
     page.run()
     assert not page.exception
-    at = compression.curve_shares(answer.model).index(2.0)
     for variant in (RIDGE, RIDGE_PS):
-        now, there = compression.point(answer, variant, 2.0), compression.points_of(work, variant)[at]
+        now, there = compression.point(answer, variant, 2.0), compression.points_of(work, variant)[2.0]
         assert now.threshold == there.threshold
         for metric, by_k in now.metrics.items():
             assert by_k[5] == pytest.approx(there.metrics[metric][5])
             assert now.relative[metric][5] == pytest.approx(there.relative[metric][5])
         assert all(
-            value == pytest.approx(1) for value in compression.points_of(work, variant)[-1].relative["ndcg"].values()
+            value == pytest.approx(1) for value in compression.points_of(work, variant)[100.0].relative["ndcg"].values()
         )
 
 
@@ -109,7 +108,6 @@ def test_a_w_that_is_made_in_blocks_gives_the_same_points(answer, monkeypatch):
     monkeypatch.setattr(compression, "QUICK_BYTES", 0)
     monkeypatch.setattr(compression, "BLOCK_BYTES", 20 << 20)
     assert not compression.is_quick(answer.model)
-    assert compression.curve_shares(answer.model) == compression.SHARES
     assert compression.dense_seconds.__wrapped__(answer, RIDGE) is None
     blocks = compression._compress(answer, RIDGE_PS, (5.0,), (1, 5), answer.evaluation.ps.metrics)[0]
     assert blocks.kept == quick.kept
