@@ -99,7 +99,13 @@ def grouped_bars(
     return _figure(traces, x_title, y_title, height, barmode="group")
 
 
-OTHER_LOOKS = (Look("#009E73", "x", "square"), Look("#CC79A7", ".", "x"), Look("#56B4E9", "-", "cross"))
+OTHER_LOOKS = (
+    Look("#009E73", "x", "square"),
+    Look("#CC79A7", ".", "x"),
+    Look("#56B4E9", "-", "cross"),
+    Look("#D55E00", "\\", "triangle-up"),
+    Look("#000000", "+", "star"),
+)
 
 
 def system_bars(
