@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import frame, model, settings, show, sources
+from pages.shared import controls, frame, mirror, model, settings, show, sources
 
 st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
 page = frame.navigation()
@@ -13,15 +13,16 @@ settings.take_link()
 settings.sync_hold()
 
 with st.sidebar:
-    current, problem = settings.sidebar(names, model.lambda_range_of)
+    current, problem = controls.sidebar(names, model.lambda_range_of)
     status = st.container()
 settings.sync_hold()
 settings.show_refusals()
 if problem:
     st.error(problem, icon=":material/error:")
-settings.body_controls(current, model.lambda_range_of)
+controls.body_controls(current, model.lambda_range_of)
 try:
     frame.run(page, current)
 finally:
     with status:
         model.status(current)
+mirror.end_run()

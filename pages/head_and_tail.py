@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.shared import frame, model, show
+from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import link
@@ -185,20 +185,25 @@ def labels() -> None:
     order = sort.selectbox("In the order", list(labels_of.ORDERS), key="label_order", bind="query-params")
     every = labels_of.ordered(table, names, labels_of.found(names, text), order)
     shown = every[: labels_of.MOST_ROWS]
-    labels_of.mirror(label, shown)
+    list_key = mirror.key_of(labels_of.LIST, label)
+    selected = labels_of.selection(label, shown)
+    table_key = mirror.key_of(labels_of.TABLE, selected)
+    listed = shown.tolist() if label is None or label in shown else [label, *shown.tolist()]
     choice.selectbox(
         "Show the test instances of",
-        shown.tolist() if label is None or label in shown else [label, *shown.tolist()],
-        index=None,
+        listed,
+        None if label is None else listed.index(label),
         format_func=lambda each: str(names[each]),
-        key=labels_of.LIST_KEY,
-        on_change=labels_of.choose_from_list,
+        key=list_key,
+        on_change=mirror.on_move,
+        args=(labels_of.LIST, list_key, labels_of.choose),
         placeholder="Choose a label here, or a row of the table",
     )
     st.dataframe(
         labels_of.labels_frame(table, names, shown),
-        key=labels_of.TABLE_KEY,
-        on_select=lambda: labels_of.choose_row(shown),
+        key=table_key,
+        on_select=lambda: mirror.on_move(labels_of.TABLE, table_key, lambda now: labels_of.choose_row(now, shown)),
+        selection_default=selected,
         selection_mode="single-row",
         hide_index=True,
         height=TABLE_HEIGHT if len(shown) > TABLE_HEIGHT // 35 else "auto",

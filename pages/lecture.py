@@ -3,8 +3,9 @@
 import streamlit as st
 
 from pages.shared import frame, model
+from pages.shared.controls import times
 from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers
-from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN, lambda_text
+from pages.shared.settings import lambda_text
 
 # The frame's λ and A for narrow screens are this page's controls at every width, side by side and larger.
 STYLE = """<style>
@@ -27,16 +28,10 @@ settings = frame.guard()
 st.html(STYLE)
 answer, ghost = model.answer(settings), model.held_answer(settings)
 
-
-def step(factor: float) -> None:
-    """Multiplies λ, within the bounds of its field."""
-    st.session_state["reg_lambda"] = min(max(float(f"{settings.reg_lambda * factor:.6g}"), LAMBDA_MIN), LAMBDA_MAX)
-
-
 # The two buttons that step λ, and λ and A as they are.
 with st.container(key="lecture_values", horizontal=True, vertical_alignment="center"):
-    st.button("λ ÷ 2", key="lecture_halve", on_click=step, args=(0.5,), type="primary")
-    st.button("λ × 2", key="lecture_double", on_click=step, args=(2.0,), type="primary")
+    st.button("λ ÷ 2", key="lecture_halve", on_click=times, args=("reg_lambda", 0.5), type="primary")
+    st.button("λ × 2", key="lecture_double", on_click=times, args=("reg_lambda", 2.0), type="primary")
     of_ps = f" (PS {lambda_text(settings.reg_lambda_ps)})" if settings.own_lambda_ps else ""
     st.markdown(f"λ = **{lambda_text(settings.reg_lambda)}**{of_ps}", width="content")
     st.markdown(f"A = **{settings.A:.2f}**", width="content")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 from numba import njit, prange
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from xmlcore.dataset import Block, DataError
+from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored, symmetric_eigen
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, one_at_a_time, times_sparse
 
 FLOAT64_LIMIT = 5_000
@@ -114,13 +115,7 @@ def _add_lower_gram(K: np.ndarray, block: Block, *, of_rows: bool) -> None:
         return
     for part in chunks(block.shape[1 if of_rows else 0]):
         piece = block[:, part] if of_rows else block[part]
-        _add_syrk(K, np.ascontiguousarray(piece, dtype=K.dtype), of_rows=of_rows)
-
-
-def _add_syrk(K: np.ndarray, A: np.ndarray, *, of_rows: bool) -> None:
-    """Lower half of K += A Aᵀ or AᵀA, in place: BLAS sees the transposed views, so their upper half."""
-    syrk = linalg.get_blas_funcs("syrk", dtype=K.dtype)
-    syrk(1.0, A.T, beta=1.0, c=K.T, trans=of_rows, lower=False, overwrite_c=True)
+        add_syrk(K, np.ascontiguousarray(piece, dtype=K.dtype), of_rows=of_rows)
 
 
 def _add_sparse_products(out: np.ndarray, A: sparse.csr_array, B: sparse.csr_array, *, lower: bool) -> None:
@@ -131,7 +126,7 @@ def _add_sparse_products(out: np.ndarray, A: sparse.csr_array, B: sparse.csr_arr
         for part in chunks(frequent.size):
             right = _columns(B, frequent[part]).toarray().astype(out.dtype, copy=False)
             if lower:
-                _add_syrk(out, right, of_rows=True)
+                add_syrk(out, right, of_rows=True)
             else:
                 out += _columns(A, frequent[part]).toarray().astype(out.dtype, copy=False) @ right.T
         rare = np.flatnonzero(counts <= _DENSE_SHARE * B.shape[0])
@@ -215,7 +210,7 @@ def eigenpairs(K: np.ndarray) -> Eigenpairs:
     values, leading = np.zeros(0), np.zeros((K.shape[0], 0))
     if K.dtype == np.float32:
         values, leading = _lower_leading(K)
-    sigma, V = linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+    sigma, V = symmetric_eigen(K)
     sigma = sigma.astype(np.float64)
     largest = sigma[-1]
     if values.size:
@@ -280,13 +275,11 @@ def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray) -> np.ndarra
     Raises DataError where K + λI is not positive definite in the precision at hand.
     """
     K[np.diag_indices_from(K)] += reg_lambda
-    try:
-        factor = linalg.cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError as error:
+    if not cholesky_factor(K):
         raise DataError(
             f"reg_lambda is {reg_lambda:g}, too small for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
-        ) from error
-    return linalg.cho_solve(factor, B, check_finite=False)
+        )
+    return cholesky_solve_factored(K, B)
 
 
 def squared_norm(X: tuple[Block, ...]) -> float:

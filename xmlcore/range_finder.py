@@ -22,10 +22,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from xmlcore import products
 from xmlcore.dataset import DataError, as_blocks
+from xmlcore.lapack import symmetric_eigen
 from xmlcore.linalg import gram
 
 Progress = Callable[[str, float], None]
@@ -111,7 +112,7 @@ def truncated_svd(
     for columns in _column_blocks(Z.shape[1], X.shape):
         ritz[:, columns] = _inner(Z, _there_and_back(X, by_column, Z[:, columns]))
         report("Rayleigh–Ritz", columns.stop / Z.shape[1])
-    squares, R = linalg.eigh((ritz + ritz.T) / 2, driver="evd", overwrite_a=True)
+    squares, R = symmetric_eigen((ritz + ritz.T) / 2)
     squares, R = squares[::-1][:rank], R[:, ::-1][:, :rank]
     found = int(np.count_nonzero(squares > _NOISE * squares[0]))
     s = np.sqrt(squares[:found])
@@ -150,7 +151,7 @@ def _orthonormal(Z: np.ndarray) -> tuple[np.ndarray, float]:
     A badly conditioned Z comes out orthonormal to about its condition number times float32's precision; a second call
     on the result takes that away.
     """
-    lengths, E = linalg.eigh(gram((Z,), of_rows=False, dtype=np.float64), driver="evd", overwrite_a=True)
+    lengths, E = symmetric_eigen(gram((Z,), of_rows=False, dtype=np.float64))
     kept = lengths > _NOISE * lengths[-1]
     shortest = float(np.sqrt(lengths[0])) if kept.all() else 0.0
     return _times_in_place(Z, E[:, kept] / np.sqrt(lengths[kept])), shortest

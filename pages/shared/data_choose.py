@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.shared import data_cost, data_jobs, data_upload, sources
+from pages.shared import data_cost, data_jobs, data_upload, mirror, sources
 from pages.shared.data_jobs import Found, Job, found_in, shared_job
 from pages.shared.data_profile import sentence
 from xmlcore import CatalogEntry, FeatureRecipe, catalog_entries, load_dataset
@@ -71,8 +71,7 @@ def _use(found: Found, entry: CatalogEntry | None, recipe: FeatureRecipe | None,
     except ValueError as error:
         st.session_state[PROBLEM] = f"{found.name} cannot be kept: {error}. The data set in use stays."
         return
-    st.session_state["data"] = title
-    st.session_state["features"] = "" if recipe is None else str(recipe)
+    mirror.put(data=title, features="" if recipe is None else str(recipe))
     data_upload.forget()
     st.session_state.pop(SAMPLE_JOB, None)
 
@@ -134,7 +133,7 @@ def _look(entry: CatalogEntry, progress: object) -> Found:
 
 
 def _use_embedded(title: str) -> None:
-    st.session_state["data"], st.session_state["features"] = title, ""
+    mirror.put(data=title, features="")
 
 
 def _having(entry: CatalogEntry) -> str:

@@ -7,7 +7,7 @@ import threading
 import streamlit as st
 from cachetools import LRUCache
 
-from pages.shared import data_choose, data_cost, sources
+from pages.shared import data_choose, data_cost, mirror, sources
 from pages.shared.model import Model
 from xmlcore import DataError, FeatureRecipe
 from xmlcore.cost import Outline, outline
@@ -63,7 +63,7 @@ def _section(of: Model) -> None:
 
 def _apply(of: Model, recipe: FeatureRecipe, n_train: int | None) -> None:
     if n_train is None:
-        st.session_state["features"] = str(recipe)
+        mirror.put(features=str(recipe))
     else:
         data_choose.draw_sample(of.title, n_train)
     st.session_state[APPLIED] = True

@@ -28,7 +28,7 @@ ORDERS: dict[str, Callable[[LabelTable, np.ndarray], np.ndarray]] = {
     "by name": lambda table, names: names,
 }
 CHOSEN, LAST = "label", "_label_of_last_run"
-TABLE_KEY, LIST_KEY, PAGE_KEY = "labels_table", "label_of_list", "label_page"
+TABLE, LIST, PAGE_KEY = "labels_table", "label_of_list", "label_page"
 
 
 def label_names(dataset: Dataset) -> np.ndarray:
@@ -126,21 +126,13 @@ def choose(label: int | None) -> None:
         state[CHOSEN] = label
 
 
-def choose_row(shown: np.ndarray) -> None:
-    """Chooses the label of the table's selected row; shown: the labels in the order of the rows."""
-    rows = st.session_state[TABLE_KEY]["selection"]["rows"]
-    choose(int(shown[rows[0]]) if rows else None)
-
-
-def choose_from_list() -> None:
-    """Chooses the label that was picked from the list."""
-    choose(st.session_state[LIST_KEY])
-
-
-def mirror(label: int | None, shown: np.ndarray) -> None:
-    """Makes the table's selection and the list show the chosen label, before they are drawn."""
-    state = st.session_state
+def selection(label: int | None, shown: np.ndarray) -> dict:
+    """The state of the table whose rows are these labels, with the chosen one's row selected."""
     rows = [] if label is None else np.flatnonzero(shown == label).tolist()
-    if TABLE_KEY not in state or list(state[TABLE_KEY]["selection"]["rows"]) != rows:
-        state[TABLE_KEY] = {"selection": {"rows": rows, "columns": [], "cells": []}}
-    state[LIST_KEY] = label
+    return {"selection": {"rows": rows, "columns": [], "cells": []}}
+
+
+def choose_row(selected: dict, shown: np.ndarray) -> None:
+    """Chooses the label of the table's selected row; shown: the labels in the order of the rows."""
+    rows = selected["selection"]["rows"]
+    choose(int(shown[rows[0]]) if rows else None)

@@ -10,6 +10,7 @@ import streamlit as st
 from cachetools import LRUCache, cached
 from scipy import sparse
 
+from pages.shared import mirror
 from pages.shared.model import Answer
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
@@ -190,13 +191,15 @@ def controls(answer: Answer) -> None:
     listed = rows[:LISTED].tolist()
     if state[INSTANCE] not in listed:
         listed = [state[INSTANCE], *listed]
-    state["instance_choice"] = state[INSTANCE]
+    key = mirror.key_of("instance_choice", state[INSTANCE])
     choice.selectbox(
         f"Instance ({len(rows):,} found)" if len(rows) <= LISTED else f"Instance (first {LISTED} of {len(rows):,})",
         listed,
+        listed.index(state[INSTANCE]),
         format_func=lambda row: name_of(data, row),
-        key="instance_choice",
-        on_change=lambda: go(state["instance_choice"]),
+        key=key,
+        on_change=mirror.on_move,
+        args=("instance_choice", key, go),
     )
     with steps.container(horizontal=True, wrap=False, gap="xsmall"):
         for label, target, which_way in (

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import instance_find as find
-from pages.shared import show
+from pages.shared import mirror, show
 from pages.shared.instance_subject import Listed, Subject, explain
 from pages.shared.model import Answer
 from xmlcore import Dataset, Explanation
@@ -197,14 +197,16 @@ def why(answer: Answer, subject: Subject) -> None:
     marks = {entry.label: "✓ " for each in subject.lists.values() for entry in each if entry.right}
     if subject.relevant is not None:
         marks.update({each: "✓ " for each in subject.relevant.tolist()})
-    state["label_choice"] = label
+    key = mirror.key_of("label_choice", label)
     st.pills(
         "Why this label?",
         options,
+        default=label,
         required=True,
         format_func=lambda each: marks.get(each, "") + plain_markdown(data.label_name(each)),
-        key="label_choice",
-        on_change=lambda: state.update({find.LABEL: state["label_choice"]}),
+        key=key,
+        on_change=mirror.on_move,
+        args=("label_choice", key, lambda chosen: state.update({find.LABEL: chosen})),
         help="✓: a label that the instance has." if subject.relevant is not None else None,
     )
     find.write_link()

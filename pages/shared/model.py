@@ -138,7 +138,6 @@ class Model:
                 self._factorize_elsewhere(store())
         except Exception as error:
             self.progress.error = str(error)  # a thread has nobody to raise to: the page shows it
-        finally:
             self.progress.finished = time.monotonic()
 
     def _factorize_elsewhere(self, kept: Store) -> None:
@@ -159,6 +158,7 @@ class Model:
     def _complete(self, factorization: RidgeFactorization) -> None:
         self.progress("test instances", None)
         self.projection = factorization.project(self.dataset.X_test)
+        self.progress.finished = time.monotonic()  # before it counts as ready, so that all visitors read one duration
         self.factorization = factorization
         if store() is not None:
             if self.task is None:

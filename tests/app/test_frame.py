@@ -3,6 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import mirror
 from pages.shared.frame import PAGES
 
 SECONDS = 180
@@ -13,6 +14,14 @@ def start(**params: str) -> AppTest:
     for key, value in params.items():
         app.query_params[key] = value
     return app.run()
+
+
+def lambda_slider(app: AppTest):
+    return next(each for each in app.sidebar.select_slider if each.label == "λ")
+
+
+def preset(app: AppTest):
+    return next(each for each in app.sidebar.selectbox if each.label == "A and B as used for")
 
 
 def sidebar_labels(app: AppTest) -> set[str]:
@@ -38,8 +47,8 @@ def test_every_page_runs_without_an_exception(entry):
 
 def test_the_lambda_slider_and_the_field_mirror_each_other():
     app = start(reg_lambda="7.3")
-    assert app.sidebar.select_slider(key="reg_lambda_slider").value == 7.3
-    app.sidebar.select_slider(key="reg_lambda_slider").set_value(10.0).run()
+    assert lambda_slider(app).value == 7.3
+    lambda_slider(app).set_value(10.0).run()
     assert app.sidebar.number_input(key="reg_lambda").value == 10.0
     app.sidebar.button(key="reg_lambda_double").click().run()
     assert app.sidebar.number_input(key="reg_lambda").value == 20.0
@@ -47,10 +56,43 @@ def test_the_lambda_slider_and_the_field_mirror_each_other():
 
 def test_a_preset_sets_both_parameters_and_reset_takes_them_back():
     app = start()
-    app.sidebar.selectbox(key="preset").set_value("Amazon-670K").run()
+    preset(app).set_value("Amazon-670K").run()
     assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.6, 2.6)
     next(button for button in app.sidebar.button if button.label == "Reset").click().run()
     assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.55, 1.5)
+
+
+def test_the_lambda_slider_keeps_its_key_for_its_user_and_gets_another_when_a_number_is_typed():
+    app = start()
+    key = lambda_slider(app).key
+    for value in (10.0, 11.2):
+        lambda_slider(app).set_value(value).run()
+        assert lambda_slider(app).key == key
+    app.sidebar.number_input(key="reg_lambda").set_value(7.3).run()
+    assert lambda_slider(app).key != key
+    assert lambda_slider(app).value == 7.3
+
+
+def test_an_old_value_that_the_browser_repeats_does_not_undo_what_was_set(monkeypatch):
+    monkeypatch.setattr(mirror, "ECHO_SECONDS", 600.0)
+    app = start()
+    app.sidebar.button(key="reg_lambda_double").click().run()
+    preset(app).set_value("Amazon-670K").run()
+    # What a browser sends that has drawn neither of the two yet, when K is moved.
+    app.sidebar.number_input(key="reg_lambda").set_value(3.0)
+    app.sidebar.slider(key="A").set_value(0.55)
+    app.sidebar.slider(key="B").set_value(1.5)
+    app.sidebar.slider(key="K").set_value(4).run()
+    assert app.sidebar.number_input(key="reg_lambda").value == 6.0
+    assert [app.sidebar.slider(key=key).value for key in "ABK"] == [0.6, 2.6, 4]
+
+
+def test_a_control_may_go_back_to_its_old_value_once_the_new_one_is_drawn(monkeypatch):
+    monkeypatch.setattr(mirror, "ECHO_SECONDS", 0.0)
+    app = start()
+    app.sidebar.button(key="reg_lambda_double").click().run()
+    app.sidebar.number_input(key="reg_lambda").set_value(3.0).run()
+    assert app.sidebar.number_input(key="reg_lambda").value == 3.0
 
 
 def test_without_a_preference_for_rare_labels_both_variants_are_one():

@@ -118,11 +118,15 @@ def page(first_run):
     first_run.session_state["A"] = 0.55
     first_run.session_state["find_label"] = ""
     first_run.session_state["contribution_to"] = "P@K"
-    first_run.session_state[labels_of.LIST_KEY] = None
     if labels_of.CHOSEN in first_run.session_state:
         del first_run.session_state[labels_of.CHOSEN]
     first_run.run()
     assert not first_run.exception
+
+
+def key_of(page, name):
+    """The key under which a control that mirrors another is drawn now."""
+    return page.session_state[f"_{name}"].key
 
 
 def answer_of(page):
@@ -192,7 +196,7 @@ def test_the_search_keeps_the_labels_with_that_word_and_their_true_numbers(page)
 
 def test_a_chosen_label_shows_its_test_instances_as_links_and_is_in_the_url(page):
     label = answer_of(page).dataset.label_names.tolist().index("game::arcade")
-    page.selectbox(key=labels_of.LIST_KEY).set_value(label).run()
+    page.selectbox(key=key_of(page, labels_of.LIST)).set_value(label).run()
     assert not page.exception
     assert page.query_params["label"] == str(label)
     answer = answer_of(page)
@@ -210,10 +214,10 @@ def test_a_chosen_label_shows_its_test_instances_as_links_and_is_in_the_url(page
 
 def test_a_label_stays_chosen_when_a_setting_reorders_the_table(page):
     label = answer_of(page).dataset.label_names.tolist().index("game::arcade")
-    page.selectbox(key=labels_of.LIST_KEY).set_value(label).run()
+    page.selectbox(key=key_of(page, labels_of.LIST)).set_value(label).run()
     page.slider(key="A").set_value(1.2).run()
-    assert page.selectbox(key=labels_of.LIST_KEY).value == label
-    row = page.session_state[labels_of.TABLE_KEY]["selection"]["rows"][0]
+    assert page.selectbox(key=key_of(page, labels_of.LIST)).value == label
+    row = page.session_state[key_of(page, labels_of.TABLE)]["selection"]["rows"][0]
     assert page.dataframe[0].value["label"].iloc[row] == "game::arcade"
 
 

@@ -242,7 +242,7 @@ def test_a_link_opens_an_instance_and_a_label(page):
     test = page(instance="4", label="3")
     assert not test.exception
     assert "<h3>doc-4</h3>" in html_of(test)
-    assert test.session_state["label_choice"] == 3
+    assert test.session_state[test.session_state["_label_choice"].key] == 3
     assert "<b>sound</b> scores" in html_of(test)
     assert len(test.get("plotly_chart")) == 2
 

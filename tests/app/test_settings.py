@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.shared import settings
+from pages.shared import controls, settings
 from pages.shared.settings import Settings
 
 
@@ -29,16 +29,16 @@ def test_a_refused_value_is_named(key, text):
 
 @given(st.floats(1e-6, 1e6), st.floats(0, 6))
 def test_the_slider_shows_the_typed_value_itself(value, decades):
-    positions = settings.slider_positions(1e-3, 1e-3 * 10**decades, value)
+    positions = controls.slider_positions(1e-3, 1e-3 * 10**decades, value)
     assert value in positions
     assert positions == sorted(positions)
 
 
 def test_slider_positions_are_evenly_spaced_on_a_logarithmic_scale():
-    positions = settings.slider_positions(1.0, 100.0)
+    positions = controls.slider_positions(1.0, 100.0)
     assert positions[0] == 1.0
     assert positions[-1] == 100.0
-    assert len(positions) == 2 * settings.POSITIONS_PER_DECADE + 1
+    assert len(positions) == 2 * controls.POSITIONS_PER_DECADE + 1
 
 
 @given(

@@ -87,7 +87,7 @@ def server(chromium, tmp_path_factory) -> Iterator[Server]:
     running = Server(folder / "log.txt", folder / "cache")
     yield running
     running.stop()
-    assert running.complaints() == []
+    assert running.complaints() == [], running.log.read_text()
 
 
 @pytest.fixture
@@ -96,11 +96,12 @@ def fresh_server(chromium, tmp_path) -> Iterator[Server]:
     running = Server(tmp_path / "log.txt", tmp_path / "cache")
     yield running
     running.stop()
-    assert running.complaints() == []
+    assert running.complaints() == [], running.log.read_text()
 
 
 def wait_until_idle(page) -> None:
-    """Until the script has ended, nothing is a placeholder, and it has stayed so for half a second."""
+    """Until the script has ended, nothing is a placeholder, and it has stayed so for half a second from now."""
+    page.evaluate("window.__idle = 0")
     page.wait_for_function(
         """() => {
             const idle = document.querySelector("[data-test-script-state='notRunning']")
@@ -147,8 +148,9 @@ def slider_value(page, label: str) -> float:
 
 
 def set_slider(page, label: str, value: float) -> None:
-    """Moves a slider with the keyboard to a value and waits for the answer."""
+    """Moves a slider with the keyboard to a value, in strides where it is far, and waits for the answer."""
     handle = slider(page, label)
+    stride = float(handle.evaluate("handle => (handle.max - handle.min) / 8"))
     for _ in range(500):
         now = slider_value(page, label)
         if abs(now - value) < 1e-9:
@@ -156,7 +158,8 @@ def set_slider(page, label: str, value: float) -> None:
             if abs(slider_value(page, label) - value) < 1e-9:
                 return
         else:
-            handle.press("ArrowRight" if now < value else "ArrowLeft")
+            key = "ArrowRight" if now < value else "ArrowLeft"
+            handle.press(f"Shift+{key}" if abs(now - value) > stride else key)
     raise AssertionError(f"the slider {label} did not reach {value}")
 
 

@@ -1,0 +1,208 @@
+"""The controls that all pages share: the sidebar, and λ and A once more in the body of narrow screens.
+
+λ's one truth is the number field. Its slider cannot be bound to the URL (it would drop every typed value that is not
+one of its positions), so both mirror each other; see `mirror` for how that stays safe.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared import mirror
+from pages.shared.settings import (
+    A_MAX,
+    B_MAX,
+    B_MIN,
+    DEFAULTS,
+    HOLD_KEY,
+    K_MAX,
+    LAMBDA_MAX,
+    LAMBDA_MIN,
+    Settings,
+    held,
+    lambda_text,
+)
+from xmlcore import PROPENSITY_PRESETS, DataError
+
+POSITIONS_PER_DECADE = 20
+OWN_VALUES = "own values"
+LambdaRangeOf = Callable[[str, str], tuple[float, float]]
+
+
+def slider_positions(low: float, high: float, *current: float) -> list[float]:
+    """The λ slider's positions: log-spaced, with three digits, and the current values exactly as they are."""
+    first = math.floor(math.log10(low) * POSITIONS_PER_DECADE)
+    last = math.ceil(math.log10(high) * POSITIONS_PER_DECADE)
+    grid = {float(f"{10 ** (step / POSITIONS_PER_DECADE):.3g}") for step in range(first, last + 1)}
+    return sorted(grid | set(current))
+
+
+def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Settings, str | None]:
+    """Draws the controls that all pages share; what they are set to, and what could not be had, in a sentence.
+
+    Where the data set or the features cannot be had, the default ones take their place in the settings.
+    """
+    mirror.begin_run()
+    data = st.selectbox("Data set", data_names, **_bound("data"))
+    controls = st.container()
+    more = st.expander("More settings")
+    features = more.text_input("Features", value="", help=HELP["features"], **_bound("features"))
+    data, features, (low, high), problem = _what_can_be_had(data, features, data_names[0], lambda_range_of)
+    settings = Settings(data=data, features=features)
+    with controls:
+        settings = replace(
+            settings,
+            reg_lambda=_lambda_control("reg_lambda", "λ", low, high),
+            A=_slider("A", 0.0, A_MAX, 0.01),
+            B=_slider("B", B_MIN, B_MAX, 0.05),
+            K=_slider("K", 1, K_MAX, 1),
+        )
+    with more:
+        _presets(settings.A, settings.B)
+        tie = st.toggle("Measure PSP with these A and B", value=False, help=HELP["tie"], **_bound("tie_metric"))
+        own = st.toggle("A λ of its own for PS", value=False, help=HELP["own"], **_bound("own_lambda_ps"))
+        # Drawn always: a bound field that is not drawn at first loses its value from a link.
+        own_value = _lambda_control("reg_lambda_ps", "λ of PS", low, high, disabled=not own)
+    reg_lambda_ps = own_value if own else settings.reg_lambda
+    settings = replace(settings, tie_metric=tie, own_lambda_ps=own, reg_lambda_ps=reg_lambda_ps)
+    _reset_and_hold(settings)
+    return settings, problem
+
+
+def _what_can_be_had(
+    data: str, features: str, first: str, lambda_range_of: LambdaRangeOf
+) -> tuple[str, str, tuple[float, float], str | None]:
+    problem = None
+    for choice in ((data, features), (data, ""), (first, "")):
+        try:
+            return *choice, lambda_range_of(*choice), problem
+        except DataError as error:
+            problem = problem or f"{data}: {error}"
+    raise DataError(problem)
+
+
+HELP = {
+    "lambda": "The penalty on large weights, the only hyperparameter. Small: the model follows the training data "
+    "closely; large: it is cautious and smooth. Type any value greater than 0.",
+    "A": "How steeply a label's weight falls with its frequency. At 0 all labels weigh the same, and both variants "
+    "are one; towards 1 and beyond, only the very rarest labels stand out.",
+    "B": "Where the favour sets in: the larger B, the less very rare labels differ from rare ones.",
+    "K": "How many labels of each list are counted in charts and lists.",
+    "tie": "Off: PSP is measured with the data set's own A and B, so that only the model changes when you move the "
+    "sliders. On: the ruler moves with the model.",
+    "features": "The steps that make the features, joined by +, as in tfidf+unit or tfidf+unit+svd:300 or "
+    "tfidf+unit+lm. Empty: what suits the data set. The Data page has them as buttons.",
+    "own": "The best λ of the two variants often differ a little. Off: one λ for both.",
+}
+
+
+def body_controls(settings: Settings, lambda_range_of: LambdaRangeOf) -> None:
+    """λ and A once more, in the page's body, where a narrow screen's open sidebar would cover the page."""
+    with st.container(key="body_controls"):
+        low, high = lambda_range_of(settings.data, settings.features)
+        _lambda_slider("reg_lambda", "body_reg_lambda", "λ", settings.reg_lambda, low, high)
+        key = mirror.key_of("body_A", settings.A)
+        args = ("body_A", key, _put_as("A"))
+        st.slider("A", 0.0, A_MAX, settings.A, 0.01, key=key, on_change=mirror.on_move, args=args, help=HELP["A"])
+
+
+def _put_as(key: str) -> Callable[[float], None]:
+    return lambda value: mirror.put(**{key: value})
+
+
+def _slider(key: str, low: float, high: float, step: float) -> float:
+    return st.slider(key, low, high, value=DEFAULTS[key], step=step, help=HELP[key], **_bound(key))
+
+
+def _bound(key: str) -> dict:
+    """What every control that is bound to the URL is drawn with."""
+    return {"key": key, "bind": "query-params", "on_change": mirror.undo_echo, "args": (key,)}
+
+
+def _lambda_slider(
+    target: str, name: str, label: str, value: float, low: float, high: float, disabled: bool = False
+) -> None:
+    key = mirror.key_of(name, value, low, high)
+    st.select_slider(
+        label,
+        slider_positions(low, high, value, mirror.first_value(name)),
+        value,
+        format_func=lambda_text,
+        key=key,
+        on_change=mirror.on_move,
+        args=(name, key, _put_as(target)),
+        help=HELP["lambda"],
+        disabled=disabled,
+    )
+
+
+def _lambda_control(key: str, label: str, low: float, high: float, disabled: bool = False) -> float:
+    slider = st.container()
+    with st.container(horizontal=True, wrap=False, gap="xsmall"):
+        value = st.number_input(
+            f"{label}, typed",
+            LAMBDA_MIN,
+            LAMBDA_MAX,
+            value=3.0,
+            step=0.1,
+            format="%g",
+            required=True,
+            label_visibility="collapsed",
+            disabled=disabled,
+            **_bound(key),
+        )
+        for text, what, factor in (("÷2", "halve", 0.5), ("×2", "double", 2.0)):
+            tip = f"{what.capitalize()} {label}"
+            st.button(text, key=f"{key}_{what}", on_click=times, args=(key, factor), help=tip, disabled=disabled)
+    with slider:
+        _lambda_slider(key, f"{key}_slider", label, value, low, high, disabled)
+    return value
+
+
+def times(key: str, factor: float) -> None:
+    """Multiplies a λ, within the bounds of its field; for a button's `on_click`."""
+    value = float(f"{st.session_state[key] * factor:.6g}")
+    mirror.put(**{key: min(max(value, LAMBDA_MIN), LAMBDA_MAX)})
+
+
+def _presets(A: float, B: float) -> None:
+    names = [name for name, values in PROPENSITY_PRESETS.items() if values == (A, B)]
+    options = [*PROPENSITY_PRESETS, OWN_VALUES]
+    now = names[0] if names else OWN_VALUES
+    key = mirror.key_of("preset", now)
+
+    def take(name: str) -> None:
+        if name != OWN_VALUES:
+            mirror.put(**dict(zip("AB", PROPENSITY_PRESETS[name], strict=True)))
+
+    st.selectbox(
+        "A and B as used for",
+        options,
+        options.index(now),
+        key=key,
+        on_change=mirror.on_move,
+        args=("preset", key, take),
+    )
+
+
+def _reset_and_hold(settings: Settings) -> None:
+    def reset() -> None:
+        mirror.put(**DEFAULTS, features="")
+
+    def toggle_hold() -> None:
+        st.session_state[HOLD_KEY] = None if held() else settings
+
+    with st.container(horizontal=True):
+        st.button("Reset", on_click=reset, help="λ, A, B, K and the switches as at first", width="stretch")
+        st.button(
+            "Release" if held() else "Hold",
+            key="hold_button",
+            type="primary" if held() else "secondary",
+            on_click=toggle_hold,
+            help="Keeps the present setting as a ghost on cards and charts, to compare with, until you release it.",
+            width="stretch",
+        )
