@@ -20,9 +20,10 @@ settings.show_refusals()
 if problem:
     st.error(problem, icon=":material/error:")
 controls.body_controls(current, model.lambda_range_of)
-try:
-    frame.run(page, current)
-finally:
-    with status:
-        model.status(current)
+with model.visitor_first():
+    try:
+        frame.run(page, current)
+    finally:
+        with status:
+            model.status(current)
 mirror.end_run()

@@ -28,6 +28,10 @@ class Look:
 LOOKS = {RIDGE: Look("#0072B2", "", "circle"), RIDGE_PS: Look("#E69F00", "/", "diamond")}
 INK, GRID = "#222222", "#DDDDDD"
 
+# Fixed margins: where they may grow (automargin), a browser lays a chart out two or three times, which was most of a
+# slider's answer. Only long names get it.
+_AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "ticks": "outside", "automargin": False}
+_NARROW_CHARACTERS = 36  # of all names together, which stand side by side on a screen of 390 pixels
 TEMPLATE = go.layout.Template(
     layout={
         "font": {"family": "Source Sans, Source Sans Pro, Helvetica, Arial, sans-serif", "size": 14, "color": INK},
@@ -36,8 +40,8 @@ TEMPLATE = go.layout.Template(
         "margin": {"l": 60, "r": 12, "t": 34, "b": 52},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
         "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
-        "xaxis": {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "ticks": "outside", "automargin": True},
-        "yaxis": {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "ticks": "outside", "automargin": True},
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
         "bargap": 0.25,
         "modebar": {"color": "#666666", "activecolor": INK, "bgcolor": "rgba(255,255,255,0)"},
     }
@@ -50,6 +54,11 @@ def _figure(
     figure = go.Figure(traces)
     figure.update_layout(template=TEMPLATE, height=height, **layout)
     figure.update_xaxes(title=x_title)
+    names = [name for name in figure.data[0].x if isinstance(name, str)] if isinstance(figure.data[0], go.Bar) else []
+    if len("".join(names)) > _NARROW_CHARACTERS or any("<br>" in name for name in names):
+        figure.update_xaxes(automargin=True)  # on a narrow screen they are turned, and need room below
+    elif names:
+        figure.update_xaxes(tickangle=0, tickfont_size=12)
     figure.update_yaxes(title=y_title)
     return figure
 

@@ -60,6 +60,7 @@ def pair_bars(names: Sequence[str], values: np.ndarray, hover: Sequence[str], *,
     # Positions, not names: two pairs may be called the same.
     figure.update_yaxes(
         title="Pair of labels",
+        automargin=True,  # names may be long
         tickmode="array",
         tickvals=np.arange(len(names)),
         ticktext=[name if len(name) <= 48 else f"{name[:47]}…" for name in names],

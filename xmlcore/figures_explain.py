@@ -69,6 +69,7 @@ def explanation_bars(
         title={"text": kind[0].upper() + kind[1:], "standoff": 10},
         tickmode="array",
         tickvals=places,
+        automargin=True,  # names may be long
         ticktext=[*ticks, "score"],
         range=[len(places) - 0.5, -0.5],  # the largest on top
         ticks="outside",

@@ -244,14 +244,16 @@ def lambda_range_of(title: str, features: str) -> tuple[float, float]:
     return model_of(title, features).lambda_range
 
 
+QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
 _visitors_waiting = 0
+_last_visit = -QUIET_SECONDS
 _visitors_lock = threading.Lock()
 
 
 @contextmanager
 def visitor_first() -> Iterator[None]:
-    """Marks that a visitor waits, so that work in the background steps aside."""
-    global _visitors_waiting
+    """Marks that a visitor waits, so that work in the background steps aside, now and for a moment after."""
+    global _visitors_waiting, _last_visit
     with _visitors_lock:
         _visitors_waiting += 1
     try:
@@ -259,11 +261,12 @@ def visitor_first() -> Iterator[None]:
     finally:
         with _visitors_lock:
             _visitors_waiting -= 1
+            _last_visit = time.monotonic()
 
 
-def visitors_waiting() -> int:
-    """How many visitors wait for an answer at this moment."""
-    return _visitors_waiting
+def visitors_waiting() -> bool:
+    """Whether a visitor waits for a page at this moment, or has just got one."""
+    return bool(_visitors_waiting) or time.monotonic() - _last_visit < QUIET_SECONDS
 
 
 @cached(
@@ -319,8 +322,7 @@ def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray
 def answer(settings: Settings) -> Answer:
     """Both variants at these settings."""
     started = time.perf_counter()
-    with visitor_first():
-        result = _answer(settings)
+    result = _answer(settings)
     result.model.start()
     st.session_state[LAST_SECONDS] = time.perf_counter() - started
     return result

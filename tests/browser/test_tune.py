@@ -104,6 +104,7 @@ def test_controls_set_one_right_after_another_all_keep_their_values(server, visi
     preset = page.get_by_role("combobox", name="A and B as used for")
     preset.fill("Amazon-670K")
     preset.press("Enter")
+    page.wait_for_function("preset => preset.value === 'Amazon-670K'", arg=preset.element_handle())
     slider(page, "K").press("ArrowLeft")
     wait_until_idle(page)
     assert [slider_value(page, label) for label in "ABK"] == [0.6, 2.6, 3]
