@@ -74,3 +74,23 @@ def test_a_wrong_prediction_file_is_named_and_nothing_is_lost(server, visit, tmp
     page.locator("[data-testid='stAlert']").first.wait_for()
     assert "wrong.txt" in page.locator("[data-testid='stAlert']").first.inner_text()
     assert page.locator("[data-testid='stException']").count() == 0
+
+
+def test_a_row_of_the_label_table_leads_to_the_instances_where_it_was_won(server, visit):
+    page = open_when_factorised(visit, f"{server.url}/head_and_tail?find_label=game::arcade")
+    table = page.get_by_test_id("stDataFrame").last
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + 18, box["y"] + 52)  # the box before the first row
+    main = page.get_by_test_id("stMain")
+    main.get_by_text("Won: ").first.wait_for()
+    wait_until_idle(page)
+    assert "label=" in page.url
+    assert "game::arcade" in main.inner_text()
+    link = main.locator("[data-testid='stPageLink'] a").first
+    name = link.inner_text().strip()
+    link.click()
+    page.wait_for_url("**/instances**")
+    main.get_by_role("heading", name=name, exact=True).wait_for()
+    wait_until_idle(page)
+    assert "game::arcade scores" in main.inner_text()
