@@ -11,7 +11,7 @@ from xmlcore.features import FittedFeatures, fit_features
 from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
 from xmlcore.predictions import Predictions, agreement, predictions_from_scores, read_predictions, write_predictions
 from xmlcore.profile import random_instances, strongest_pairs
-from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
+from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity, metric_inverse_propensity
 from xmlcore.range_finder import truncated_svd
 from xmlcore.ranking import top_k, top_k_both
 from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
@@ -65,6 +65,7 @@ __all__ = [
     "lambda_range",
     "load_dataset",
     "make_dataset",
+    "metric_inverse_propensity",
     "missing_labels",
     "ndcg_at_k",
     "outline",

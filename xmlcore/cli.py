@@ -20,7 +20,7 @@ from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
 from xmlcore.features import fit_features
 from xmlcore.linalg import default_memory_budget
 from xmlcore.profile import features_per_instance
-from xmlcore.propensity import inverse_propensity
+from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, solve_direct
@@ -146,7 +146,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int]) -> Evaluation:
     theta = inverse_propensity(data.Y_train, A, B)
-    ruler = inverse_propensity(data.Y_train, data.A, data.B)
+    ruler = metric_inverse_propensity(data)
     empty = int((features_per_instance(data.X_test) == 0).sum())
     # One λ costs least by Cholesky, where all scores fit in memory at once; else by a factorisation, block by block.
     if 4 * data.n_test * data.n_labels <= default_memory_budget():

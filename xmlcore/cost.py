@@ -382,10 +382,12 @@ def sample_training(ds: Dataset, n_train: int, seed: int = 0) -> Dataset:
         train_texts=None if ds.train_texts is None else [ds.train_texts[row] for row in rows],
         train_groups=None if ds.train_groups is None else ds.train_groups[rows],
         train_filter=None if ds.train_filter is None else ds.train_filter[rows],
+        given_label_counts=ds.label_counts if ds.given_label_counts is None else ds.given_label_counts,
+        given_n_train=ds.given_n_train or ds.n_train,
         notes=(
             *ds.notes,
-            f"{n_train:,} of {ds.n_train:,} training instances, drawn at random (seed {seed}); label frequencies, and "
-            "with them PSP, are those of the sample.",
+            f"{n_train:,} of {ds.n_train:,} training instances, drawn at random (seed {seed}). The model's weights "
+            "follow the label frequencies of the sample; PSP is measured with those of all training instances.",
         ),
     )
 

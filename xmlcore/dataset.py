@@ -120,6 +120,8 @@ class Dataset:
         train_filter, test_filter: pairs (instance, label), as CSR of ones, that are masked before ranking, or None.
         feature_kind: "counts" for raw term counts, "values" for everything else.
         A, B: the propensity parameters with which this data set's PSP is measured.
+        given_label_counts, given_n_train: N_l, shape (L,), and D of the training set as it was given, where this data
+            set has only a sample of it; PSP is measured with these. None where it has all of it.
         notes: what the reader wants people to know (labels with values read as 1, a split that was made, ...).
         source: where the data comes from, in a sentence.
     """
@@ -141,6 +143,8 @@ class Dataset:
     feature_kind: str = "values"
     A: float = 0.55
     B: float = 1.5
+    given_label_counts: np.ndarray | None = None
+    given_n_train: int | None = None
     notes: tuple[str, ...] = ()
     source: str = ""
 

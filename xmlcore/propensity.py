@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, as_labels
+from xmlcore.dataset import DataError, Dataset, as_labels
 
 DEFAULT_PROPENSITY = (0.55, 1.5)
 
@@ -54,6 +54,17 @@ def inverse_propensity(
     if not np.isfinite(theta).all():
         raise DataError(f"A = {A} with B = {B} gives a weight beyond float64's range; expected a smaller A or larger B")
     return theta
+
+
+def metric_inverse_propensity(ds: Dataset, A: float | None = None, B: float | None = None) -> np.ndarray:
+    """θ with which PSP is measured, shape (L,): of the training set as it was given, even where ds has a sample of it.
+
+    A, B: instead of the data set's own. Raises DataError as `inverse_propensity` does.
+    """
+    A, B = ds.A if A is None else A, ds.B if B is None else B
+    if ds.given_label_counts is None:
+        return inverse_propensity(ds.Y_train, A, B)
+    return inverse_propensity(ds.given_label_counts, A, B, ds.given_n_train)
 
 
 def as_weights(inverse_propensity: np.ndarray, n_labels: int, name: str = "inverse_propensity") -> np.ndarray:

@@ -31,6 +31,7 @@ from xmlcore import (
     fit_features,
     inverse_propensity,
     lambda_range,
+    metric_inverse_propensity,
     solve_direct,
 )
 from xmlcore.background import Task, submit
@@ -316,7 +317,8 @@ class Answer:
 def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """θ of the model, from the sliders, and θ of the metric: the data set's own unless the switch ties them."""
     theta = inverse_propensity(dataset.Y_train, settings.A, settings.B)
-    return theta, theta if settings.tie_metric else inverse_propensity(dataset.Y_train, dataset.A, dataset.B)
+    own = (settings.A, settings.B) if settings.tie_metric else (dataset.A, dataset.B)
+    return theta, metric_inverse_propensity(dataset, *own)
 
 
 def answer(settings: Settings) -> Answer:

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore import DataError, Dataset, FeatureRecipe, RidgeFactorization, fit_features
+from xmlcore import (
+    DataError,
+    Dataset,
+    FeatureRecipe,
+    RidgeFactorization,
+    fit_features,
+    inverse_propensity,
+    metric_inverse_propensity,
+)
 from xmlcore.cost import (
     BlockOutline,
     Outline,
@@ -179,6 +187,10 @@ def test_a_sample_keeps_rows_together_and_says_what_it_is():
         assert np.array_equal(left, right)
     assert np.array_equal(half.Y_train.toarray(), ds.Y_train[rows].toarray())
     assert "25 of 50 training instances" in half.notes[-1]
+    # The ruler stays still: PSP is measured with the frequencies of all training instances, of a sample's sample too.
+    for part in (half, sample_training(half, 12)):
+        assert np.array_equal(metric_inverse_propensity(part), inverse_propensity(ds.Y_train, ds.A, ds.B))
+        assert np.array_equal(metric_inverse_propensity(part, 1.0, 2.0), inverse_propensity(ds.Y_train, 1.0, 2.0))
     for wrong in (0, 51):
         with pytest.raises(DataError, match=f"n_train is {wrong}"):
             sample_training(ds, wrong)
