@@ -27,6 +27,8 @@ LARGEST_SIZE = 32_766
 FLOAT32_CUT = 3e-7
 """In float32, eigenvalues up to this share of the largest that was decomposed are rounding noise around zero."""
 
+_CGROUP = Path("/sys/fs/cgroup")  # of version 2; a container sees its own limits there
+
 # A column (of the matrix whose rows are multiplied) that fills more than this share of the rows is summed by BLAS as
 # if it were dense. A scattered sum handles about one pair of entries in the time in which BLAS handles forty, and a
 # share p of filled rows leaves p² of the pairs: they cross near 1/√40.
@@ -307,13 +309,22 @@ def largest_eigenvalues(X: tuple[Block, ...], iterations: int = 12) -> np.ndarra
 
 
 def free_memory() -> int:
-    """The memory that is free now, in bytes; the whole memory where the system does not say."""
+    """The memory that is free now, in bytes: of the machine, or of the container where that has less."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration):
         free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
-    return free
+    try:
+        limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        cached = next(
+            int(line.split()[1])
+            for line in (_CGROUP / "memory.stat").read_text().splitlines()
+            if line.startswith("inactive_file ")
+        )
+    except (OSError, StopIteration):
+        return free
+    return free if limit == "max" else max(min(free, int(limit) - int(used) + cached), 0)
 
 
 def default_memory_budget() -> int:

@@ -219,3 +219,13 @@ def test_warm_up_compiles_every_kernel():
 
 def test_the_memory_budget_is_a_part_of_the_machine():
     assert 1 << 20 < linalg.default_memory_budget() < 1 << 45
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("3000000", 3_000_000 - 2_500_000 + 400_000), ("1000000", 0)])
+def test_a_container_with_less_memory_than_the_machine_counts(tmp_path, monkeypatch, limit, expected):
+    for name, text in (("max", limit), ("current", "2500000"), ("stat", "anon 5\ninactive_file 400000\n")):
+        (tmp_path / f"memory.{name}").write_text(f"{text}\n")
+    monkeypatch.setattr(linalg, "_CGROUP", tmp_path)
+    assert linalg.free_memory() == expected
+    (tmp_path / "memory.max").write_text("max\n")
+    assert linalg.free_memory() > 1 << 28
