@@ -93,6 +93,7 @@ def test_controls_set_one_right_after_another_all_keep_their_values(server, visi
     page.get_by_role("button", name="×2", exact=True).first.click()
     slider(page, "B").press("ArrowRight")
     page.wait_for_function("() => document.querySelector('[data-testid=stNumberInputField]').value === '14.6'")
+    wait_until_idle(page)  # the slider is drawn anew; a key pressed on the old one would move that
     slider(page, "λ").press("ArrowRight")
     slider(page, "K").press("ArrowLeft")
     slider(page, "A").press("ArrowRight")
@@ -105,6 +106,7 @@ def test_controls_set_one_right_after_another_all_keep_their_values(server, visi
     preset.fill("Amazon-670K")
     preset.press("Enter")
     page.wait_for_function("preset => preset.value === 'Amazon-670K'", arg=preset.element_handle())
+    wait_until_idle(page)
     slider(page, "K").press("ArrowLeft")
     wait_until_idle(page)
     assert [slider_value(page, label) for label in "ABK"] == [0.6, 2.6, 3]
