@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import controls, frame, mirror, model, settings, show, sources
+from pages.shared import behind, controls, frame, mirror, model, settings, show, sources
 
 st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
 page = frame.navigation()
@@ -20,9 +20,12 @@ settings.show_refusals()
 if problem:
     st.error(problem, icon=":material/error:")
 controls.body_controls(current, model.lambda_range_of)
-with model.visitor_first():
+with behind.visitor_first():
     try:
         frame.run(page, current)
+    except Exception:
+        mirror.end_run()  # an error is drawn too
+        raise
     finally:
         with status:
             model.status(current)

@@ -24,7 +24,7 @@ quick = work.is_quick(answer.model)
 def points_now(of: model.Answer, share: float) -> dict[str, SparsePoint]:
     """Both variants at the slider's share: computed now where W is small, else from the curve."""
     if quick:
-        with model.visitor_first():
+        with behind.visitor_first():
             return {variant: work.point(of, variant, share) for variant in work.VARIANTS}
     return {variant: work.points_of(work.curves(of), variant)[share] for variant in work.VARIANTS}
 

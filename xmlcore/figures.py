@@ -37,7 +37,7 @@ TEMPLATE = go.layout.Template(
         "font": {"family": "Source Sans, Source Sans Pro, Helvetica, Arial, sans-serif", "size": 14, "color": INK},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
-        "margin": {"l": 60, "r": 12, "t": 34, "b": 52},
+        "margin": {"l": 76, "r": 12, "t": 34, "b": 56},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
         "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
         "xaxis": _AXIS,
@@ -54,7 +54,8 @@ def _figure(
     figure = go.Figure(traces)
     figure.update_layout(template=TEMPLATE, height=height, **layout)
     figure.update_xaxes(title=x_title)
-    names = [name for name in figure.data[0].x if isinstance(name, str)] if isinstance(figure.data[0], go.Bar) else []
+    bars = [trace for trace in figure.data[:1] if isinstance(trace, go.Bar)]
+    names = [name for trace in bars for name in trace.x if isinstance(name, str)]
     if len("".join(names)) > _NARROW_CHARACTERS or any("<br>" in name for name in names):
         figure.update_xaxes(automargin=True)  # on a narrow screen they are turned, and need room below
     elif names:
@@ -183,6 +184,9 @@ def curves(
     figure = _figure([*traces, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
     if log_x:
         figure.update_xaxes(type="log", exponentformat="power")
+        x = np.concatenate([trace.x for trace in figure.data]) if figure.data else np.ones(1)
+        if 10 <= x.max() / x.min() < 10**3.5:
+            figure.update_xaxes(dtick="D2")  # every digit would be written in two rows, the lower one over the title
     return figure
 
 

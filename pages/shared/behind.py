@@ -9,15 +9,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
-from pages.shared.model import visitors_waiting
-
 Step = TypeVar("Step")
 POLL_SECONDS = 2.0
 _FORGOTTEN_AFTER = 3 * POLL_SECONDS
+QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
 
 
 class Filling(Generic[Step]):
@@ -76,6 +76,30 @@ def want(work: Filling) -> None:
             _worker = threading.Thread(target=_work, name="fill in behind the pages", daemon=True)
             _worker.start()
         _changed.notify()
+
+
+_visitors_waiting = 0
+_last_visit = -QUIET_SECONDS
+_visitors_lock = threading.Lock()
+
+
+@contextmanager
+def visitor_first() -> Iterator[None]:
+    """Marks that a visitor waits, so that work in the background steps aside, now and for a moment after."""
+    global _visitors_waiting, _last_visit
+    with _visitors_lock:
+        _visitors_waiting += 1
+    try:
+        yield
+    finally:
+        with _visitors_lock:
+            _visitors_waiting -= 1
+            _last_visit = time.monotonic()
+
+
+def visitors_waiting() -> bool:
+    """Whether a visitor waits for a page at this moment, or has just got one."""
+    return bool(_visitors_waiting) or time.monotonic() - _last_visit < QUIET_SECONDS
 
 
 def step_aside() -> None:

@@ -55,6 +55,8 @@ def contribution_chart(
         height=height,
     )
     figure.update_layout(font_size=font_size)
+    if font_size > 14:  # for the last row of a room: the names too, which then may need room below
+        figure.update_xaxes(tickfont_size=font_size, tickangle=None, automargin=True)
     show.chart(
         figure,
         name=f"contributions_{name.replace('@', '_at_')}",

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -243,31 +241,6 @@ def model_of(title: str, features: str) -> Model:
 def lambda_range_of(title: str, features: str) -> tuple[float, float]:
     """The λ slider's range for a data set."""
     return model_of(title, features).lambda_range
-
-
-QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
-_visitors_waiting = 0
-_last_visit = -QUIET_SECONDS
-_visitors_lock = threading.Lock()
-
-
-@contextmanager
-def visitor_first() -> Iterator[None]:
-    """Marks that a visitor waits, so that work in the background steps aside, now and for a moment after."""
-    global _visitors_waiting, _last_visit
-    with _visitors_lock:
-        _visitors_waiting += 1
-    try:
-        yield
-    finally:
-        with _visitors_lock:
-            _visitors_waiting -= 1
-            _last_visit = time.monotonic()
-
-
-def visitors_waiting() -> bool:
-    """Whether a visitor waits for a page at this moment, or has just got one."""
-    return bool(_visitors_waiting) or time.monotonic() - _last_visit < QUIET_SECONDS
 
 
 @cached(

@@ -69,7 +69,8 @@ def test_a_plus_sign_that_a_link_turned_into_a_space_still_parts_steps():
 @given(st.text(max_size=30))
 def test_only_a_data_error_comes_out_of_a_text_that_is_no_recipe(text):
     with suppress(DataError):
-        FeatureRecipe.parse(text)
+        recipe = FeatureRecipe.parse(text)
+        assert FeatureRecipe.parse(str(recipe)) == recipe
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import savemat
 
-from xmlcore.dataset import DataError
+from xmlcore.dataset import DataError, n_rows
 from xmlcore.readers import FORMATS, LIMITS, read, recognise
 
 X = sparse.random_array((6, 4), density=0.5, rng=np.random.default_rng(0), format="csr", dtype=np.float32)
@@ -200,8 +200,15 @@ def test_a_changed_file_reads_or_is_refused(samples, sample, edits, chosen):
     form, members, name = SAMPLES[sample]
     folder = put_down(samples, sample)
     (folder / name).write_bytes(changed(members[name], edits))
+    reads_or_is_refused(source(folder, sample), form if chosen else None)
+
+
+def reads_or_is_refused(path, form):
+    """Any other exception than DataError ends the test."""
     with suppress(DataError):
-        read(source(folder, sample), format=form if chosen else None, limits=SMALL)
+        ds = read(path, format=form, limits=SMALL)
+        assert ds.n_train == n_rows(ds.X_train) == ds.Y_train.shape[0]
+        assert ds.n_test == n_rows(ds.X_test) == ds.Y_test.shape[0]
 
 
 SMALL = type(LIMITS)(max_expanded_bytes=50_000_000, max_rows=1_000_000, max_columns=1_000_000)
@@ -216,5 +223,4 @@ SMALL = type(LIMITS)(max_expanded_bytes=50_000_000, max_rows=1_000_000, max_colu
 def test_any_bytes_under_any_name_read_or_are_refused(samples, content, end, form):
     path = samples / f"any{end}"
     path.write_bytes(content)
-    with suppress(DataError):
-        read(path, format=form, limits=SMALL)
+    reads_or_is_refused(path, form)
