@@ -27,41 +27,73 @@ class Look:
 
 LOOKS = {RIDGE: Look("#0072B2", "", "circle"), RIDGE_PS: Look("#E69F00", "/", "diamond")}
 INK, GRID = "#222222", "#DDDDDD"
+TITLE = {"font": {"size": 14}}  # of an axis: as large as all other text, not larger
 
 # Fixed margins: where they may grow (automargin), a browser lays a chart out two or three times, which was most of a
 # slider's answer. Only long names get it.
 _AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "ticks": "outside", "automargin": False}
 _NARROW_CHARACTERS = 36  # of all names together, which stand side by side on a screen of 390 pixels
-TEMPLATE = go.layout.Template(
-    layout={
-        "font": {"family": "Source Sans, Source Sans Pro, Helvetica, Arial, sans-serif", "size": 14, "color": INK},
-        "paper_bgcolor": "white",
-        "plot_bgcolor": "white",
-        "margin": {"l": 76, "r": 12, "t": 34, "b": 56},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
-        "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
-        "xaxis": _AXIS,
-        "yaxis": _AXIS,
-        "bargap": 0.25,
-        "modebar": {"color": "#666666", "activecolor": INK, "bgcolor": "rgba(255,255,255,0)"},
-    }
-)
+_LAYOUT = {
+    "template": "none",
+    "font": {"family": "Source Sans, Source Sans Pro, Helvetica, Arial, sans-serif", "size": 14, "color": INK},
+    "paper_bgcolor": "white",
+    "plot_bgcolor": "white",
+    "margin": {"l": 76, "r": 12, "t": 34, "b": 56},
+    "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+    "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
+    "bargap": 0.25,
+    "modebar": {"color": "#666666", "activecolor": INK, "bgcolor": "rgba(255,255,255,0)"},
+}
+_LOG_AXIS = {"type": "log", "exponentformat": "power"}
 
 
-def _figure(
-    traces: Sequence[go.Bar | go.Scatter], x_title: str, y_title: str, height: int, **layout: object
+def draw(
+    traces: Sequence[dict],
+    x_title: str,
+    y_title: str,
+    height: int,
+    *,
+    xaxis: dict | None = None,
+    yaxis: dict | None = None,
+    **layout: object,
 ) -> go.Figure:
-    figure = go.Figure(traces)
-    figure.update_layout(template=TEMPLATE, height=height, **layout)
-    figure.update_xaxes(title=x_title)
-    bars = [trace for trace in figure.data[:1] if isinstance(trace, go.Bar)]
-    names = [name for trace in bars for name in trace.x if isinstance(name, str)]
+    """A figure in the project's style, made at once: Plotly checks every change of a figure, which adds up on a page.
+
+    Args:
+        traces: as Plotly's JSON has them.
+        height: in pixels.
+        xaxis, yaxis, layout: what differs from the style, as Plotly's JSON has it; margins are added to the style's.
+    """
+    whole = {
+        **_LAYOUT,
+        "height": height,
+        "xaxis": {**_AXIS, "title": {"text": x_title, **TITLE}, **(xaxis or {})},
+        "yaxis": {**_AXIS, "title": {"text": y_title, **TITLE}, **(yaxis or {})},
+        **layout,
+        "margin": {**_LAYOUT["margin"], **layout.get("margin", {})},
+    }
+    return go.Figure({"data": list(traces), "layout": whole})
+
+
+def _category_axis(names: Sequence[str]) -> dict:
     if len("".join(names)) > _NARROW_CHARACTERS or any("<br>" in name for name in names):
-        figure.update_xaxes(automargin=True)  # on a narrow screen they are turned, and need room below
-    elif names:
-        figure.update_xaxes(tickangle=0, tickfont_size=12)
-    figure.update_yaxes(title=y_title)
-    return figure
+        return {"automargin": True}  # on a narrow screen they are turned, and need room below
+    return {"tickangle": 0, "tickfont": {"size": 12}}
+
+
+def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray) -> dict:
+    return {
+        "type": "bar",
+        "name": name,
+        "x": list(categories),
+        "y": heights,
+        "offsetgroup": name,
+        "marker": {
+            "color": look.color,
+            "pattern": {"shape": look.pattern, "fgcolor": "white", "bgcolor": look.color},
+        },
+        "hovertemplate": f"{name}<br>%{{x}}: %{{y:.2f}}<extra></extra>",
+    }
 
 
 def grouped_bars(
@@ -80,33 +112,29 @@ def grouped_bars(
         values: variant name → heights, shape (bins,), in the unit that y_title names.
         held: the same of a held setting, drawn as outlines over the bars, or None.
     """
-    traces = [
-        go.Bar(
-            name=name,
-            x=list(categories),
-            y=heights,
-            offsetgroup=name,
-            marker={
-                "color": LOOKS[name].color,
-                "pattern": {"shape": LOOKS[name].pattern, "fgcolor": "white", "bgcolor": LOOKS[name].color},
-            },
-            hovertemplate=f"{name}<br>%{{x}}: %{{y:.2f}}<extra></extra>",
-        )
-        for name, heights in values.items()
+    return _bar_chart(_variant_bars(categories, values, held), categories, x_title, y_title, height)
+
+
+def _variant_bars(
+    categories: Sequence[str], values: dict[str, np.ndarray], held: dict[str, np.ndarray] | None
+) -> list[dict]:
+    outlines = [
+        {
+            **_bars(LOOKS[name], name, categories, heights),
+            "name": f"{name}, held",
+            "marker": {"color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 1.5}},
+            "hovertemplate": f"{name}, held<br>%{{x}}: %{{y:.2f}}<extra></extra>",
+            "showlegend": name == RIDGE,
+        }
+        for name, heights in (held or {}).items()
     ]
-    for name, heights in (held or {}).items():
-        traces.append(
-            go.Bar(
-                name=f"{name}, held",
-                x=list(categories),
-                y=heights,
-                offsetgroup=name,
-                marker={"color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 1.5}},
-                hovertemplate=f"{name}, held<br>%{{x}}: %{{y:.2f}}<extra></extra>",
-                showlegend=name == RIDGE,
-            )
-        )
-    return _figure(traces, x_title, y_title, height, barmode="group")
+    return [_bars(LOOKS[name], name, categories, heights) for name, heights in values.items()] + outlines
+
+
+def _bar_chart(
+    traces: Sequence[dict], categories: Sequence[str], x_title: str, y_title: str, height: int, **layout: object
+) -> go.Figure:
+    return draw(traces, x_title, y_title, height, xaxis=_category_axis(categories), barmode="group", **layout)
 
 
 OTHER_LOOKS = (
@@ -124,20 +152,8 @@ def system_bars(
     """Bars of several systems side by side: our variants in their colours, others in colours of their own."""
     others = [name for name in values if name not in LOOKS]
     looks = {**LOOKS, **{name: OTHER_LOOKS[at % len(OTHER_LOOKS)] for at, name in enumerate(others)}}
-    traces = [
-        go.Bar(
-            name=name,
-            x=list(categories),
-            y=heights,
-            marker={
-                "color": looks[name].color,
-                "pattern": {"shape": looks[name].pattern, "fgcolor": "white", "bgcolor": looks[name].color},
-            },
-            hovertemplate=f"{name}<br>%{{x}}: %{{y:.2f}}<extra></extra>",
-        )
-        for name, heights in values.items()
-    ]
-    return _figure(traces, x_title, y_title, height, barmode="group")
+    traces = [_bars(looks[name], name, categories, heights) for name, heights in values.items()]
+    return _bar_chart(traces, categories, x_title, y_title, height)
 
 
 @dataclass(frozen=True)
@@ -167,45 +183,46 @@ def curves(
         lines: the curves, in the order of the legend.
         current, held: variant → (x, y) of the setting in the sidebar and of the one held.
     """
-    traces = []
-    for line in lines:
-        look = LOOKS[line.variant]
-        traces.append(
-            go.Scatter(
-                name=f"{line.variant}, {line.rows}",
-                x=line.x,
-                y=line.y,
-                mode="lines+markers" if len(line.x) < 40 else "lines",
-                line={"color": look.color, "dash": "dash" if line.dashed else "solid", "width": 2},
-                marker={"symbol": look.symbol + ("-open" if line.dashed else ""), "size": 6},
-                hovertemplate=f"{line.variant}, {line.rows}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
-            )
-        )
-    figure = _figure([*traces, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
+    traces = [_curve(line) for line in lines] + _markers(held, "held") + _markers(current, "now")
+    axis = dict(_LOG_AXIS) if log_x else {}
     if log_x:
-        figure.update_xaxes(type="log", exponentformat="power")
-        x = np.concatenate([trace.x for trace in figure.data]) if figure.data else np.ones(1)
+        x = np.concatenate([trace["x"] for trace in traces]) if traces else np.ones(1)
         if 10 <= x.max() / x.min() < 10**3.5:
-            figure.update_xaxes(dtick="D2")  # every digit would be written in two rows, the lower one over the title
-    return figure
+            axis["dtick"] = "D2"  # every digit would be written in two rows, the lower one over the title
+    return draw(traces, x_title, y_title, height, xaxis=axis)
 
 
-def _markers(points: dict[str, tuple[float, float]] | None, when: str) -> list[go.Scatter]:
+def _curve(line: Curve) -> dict:
+    look = LOOKS[line.variant]
+    return {
+        "type": "scatter",
+        "name": f"{line.variant}, {line.rows}",
+        "x": line.x,
+        "y": line.y,
+        "mode": "lines+markers" if len(line.x) < 40 else "lines",
+        "line": {"color": look.color, "dash": "dash" if line.dashed else "solid", "width": 2},
+        "marker": {"symbol": look.symbol + ("-open" if line.dashed else ""), "size": 6},
+        "hovertemplate": f"{line.variant}, {line.rows}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
+    }
+
+
+def _markers(points: dict[str, tuple[float, float]] | None, when: str) -> list[dict]:
     return [
-        go.Scatter(
-            name=f"{variant}, {when}",
-            x=[x],
-            y=[y],
-            mode="markers",
-            marker={
+        {
+            "type": "scatter",
+            "name": f"{variant}, {when}",
+            "x": [x],
+            "y": [y],
+            "mode": "markers",
+            "marker": {
                 "symbol": LOOKS[variant].symbol + ("" if when == "now" else "-open"),
                 "size": 14,
                 "color": LOOKS[variant].color,
                 "line": {"color": INK, "width": 2},
             },
-            hovertemplate=f"{variant}, {when}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
-            showlegend=False,
-        )
+            "hovertemplate": f"{variant}, {when}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
+            "showlegend": False,
+        }
         for variant, (x, y) in (points or {}).items()
     ]
 
@@ -230,26 +247,28 @@ def tradeoff(
         current, held: variant → (x, y) of the setting in the sidebar and of the one held.
     """
     hover = "%{customdata}<br>%{x:.2f}, %{y:.2f}<extra></extra>"
-    dots = go.Scatter(
-        name="a setting of λ, A and B",
-        x=x,
-        y=y,
-        mode="markers",
-        marker={"color": "#999999", "size": 5},
-        customdata=list(names),
-        hovertemplate=hover,
-    )
-    line = go.Scatter(
-        name="frontier: no setting is better in both",
-        x=x[frontier],
-        y=y[frontier],
-        mode="lines+markers",
-        line={"color": INK, "width": 2},
-        marker={"color": INK, "size": 6},
-        customdata=[names[point] for point in frontier],
-        hovertemplate=hover,
-    )
-    return _figure([dots, line, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
+    dots = {
+        "type": "scatter",
+        "name": "a setting of λ, A and B",
+        "x": x,
+        "y": y,
+        "mode": "markers",
+        "marker": {"color": "#999999", "size": 5},
+        "customdata": list(names),
+        "hovertemplate": hover,
+    }
+    line = {
+        "type": "scatter",
+        "name": "frontier: no setting is better in both",
+        "x": x[frontier],
+        "y": y[frontier],
+        "mode": "lines+markers",
+        "line": {"color": INK, "width": 2},
+        "marker": {"color": INK, "size": 6},
+        "customdata": [names[point] for point in frontier],
+        "hovertemplate": hover,
+    }
+    return draw([dots, line, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
 
 
 MOST_POINTS = 1200  # of a frequency profile: more would overlap on log-log axes and make the page slow
@@ -273,22 +292,27 @@ def label_frequencies(counts: np.ndarray, names: Sequence[str], *, height: int =
         counts: training instances of each label, shape (L,).
         names: the labels' names, in the same order.
     """
+    return _frequencies(counts, names, [], height)
+
+
+def _frequencies(
+    counts: np.ndarray, names: Sequence[str], more: Sequence[dict], height: int, **layout: object
+) -> go.Figure:
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
     ranks = _drawn_ranks(len(order))
-    trace = go.Scatter(
-        x=ranks + 1,
-        y=counts[order[ranks]],
-        mode="markers",
-        marker={"color": INK, "size": 5, "opacity": 0.6},
-        customdata=[names[label] for label in order[ranks]],
-        hovertemplate="%{customdata}<br>rank %{x:,}, on %{y:,} training instances<extra></extra>",
-        showlegend=False,
-    )
-    figure = _figure([trace], "Label, by rank of frequency", "Training instances", height)
-    figure.update_xaxes(type="log", exponentformat="power", dtick=1)
-    figure.update_yaxes(type="log", exponentformat="power", dtick=1)
-    return figure
+    points = {
+        "type": "scatter",
+        "x": ranks + 1,
+        "y": counts[order[ranks]],
+        "mode": "markers",
+        "marker": {"color": INK, "size": 5, "opacity": 0.6},
+        "customdata": [names[label] for label in order[ranks]],
+        "hovertemplate": "%{customdata}<br>rank %{x:,}, on %{y:,} training instances<extra></extra>",
+        "showlegend": False,
+    }
+    axis, titles = {**_LOG_AXIS, "dtick": 1}, ("Label, by rank of frequency", "Training instances")
+    return draw([points, *more], *titles, height, xaxis=axis, yaxis=axis, **layout)
 
 
 def head_torso_tail_lines(
@@ -301,31 +325,36 @@ def head_torso_tail_lines(
         tail_below: labels on fewer training instances are the tail.
         head_from: labels on as many or more are the head; those between are the torso.
     """
-    figure = label_frequencies(counts, names, height=height)
     last = max(int(np.count_nonzero(counts)), 2)
     cuts = (
         (head_from, "dash", f"head: {head_from:,} or more", "right", "bottom"),
         (tail_below, "dot", f"tail: fewer than {tail_below:,}", "left", "top"),
     )
-    for cut, dash, text, side, anchor in cuts:
-        figure.add_scatter(
-            x=[1, last],
-            y=[cut, cut],
-            mode="lines",
-            line={"color": INK, "dash": dash, "width": 1.5},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-        # An annotation's place on a logarithmic axis is given as an exponent.
-        figure.add_annotation(
-            x=np.log10(last) if side == "right" else 0,
-            y=np.log10(cut),
-            text=text,
-            showarrow=False,
-            xanchor=side,
-            yanchor=anchor,
-        )
-    return figure
+    lines = [
+        {
+            "type": "scatter",
+            "x": [1, last],
+            "y": [cut, cut],
+            "mode": "lines",
+            "line": {"color": INK, "dash": dash, "width": 1.5},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+        for cut, dash, *_ in cuts
+    ]
+    notes = [
+        {
+            # An annotation's place on a logarithmic axis is given as an exponent.
+            "x": np.log10(last) if side == "right" else 0,
+            "y": np.log10(cut),
+            "text": text,
+            "showarrow": False,
+            "xanchor": side,
+            "yanchor": anchor,
+        }
+        for cut, _, text, side, anchor in cuts
+    ]
+    return _frequencies(counts, names, lines, height, annotations=notes)
 
 
 def share_bars(
@@ -344,18 +373,15 @@ def share_bars(
         shares: variant name → percentages, shape (categories,), that sum to 100.
         held: the same of a held setting, drawn as outlines, or None.
     """
-    figure = grouped_bars(categories, shares, x_title=x_title, y_title=y_title, held=held, height=height)
-    for trace in figure.data:
-        variant = trace.name.removesuffix(", held")
+    traces = _variant_bars(categories, shares, held)
+    for trace in traces:
+        variant = trace["offsetgroup"]
         now, then = shares[variant], (held or {}).get(variant, np.zeros(len(categories)))
         # The percentage stands above the outline of the held setting where that is higher, so that no line crosses it.
-        above = np.asarray(then) > now if trace.name != variant else np.asarray(then) <= now
-        trace.update(
-            text=[f"{value:.2f}" if here else "" for value, here in zip(now, above, strict=True)],
-            textposition="outside",
-            textangle=0,
-        )
+        above = np.asarray(then) > now if trace["name"] != variant else np.asarray(then) <= now
+        trace["text"] = [f"{value:.2f}" if here else "" for value, here in zip(now, above, strict=True)]
+        trace |= {"textposition": "outside", "textangle": 0}
     largest = max(float(np.max(values)) for values in [*shares.values(), *(held or {}).values()])
     # Room for the percentage above the highest bar.
-    figure.update_yaxes(range=[0, max(1.12 * largest, 1.0)])
-    return figure
+    room = {"range": [0, max(1.12 * largest, 1.0)]}
+    return _bar_chart(traces, categories, x_title, y_title, height, yaxis=room)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from xmlcore.figures import INK, TEMPLATE
+from xmlcore.figures import INK, draw
 
 _GREY = "#777777"
 _MOST_BARS = 60
@@ -18,24 +18,25 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 34
 
     train, test: how many instances have so many labels, from 0 on. Counts from sixty labels on are one last point.
     """
-    figure = go.Figure()
+    traces = []
     for name, counts, dash in (("training instances", train, "solid"), ("test instances", test, "dot")):
         total = max(int(counts.sum()), 1)
         shown = np.append(counts[:_MOST_BARS], counts[_MOST_BARS:].sum()) if counts.size > _MOST_BARS else counts
         ticks = [f"{_MOST_BARS} or more" if at == _MOST_BARS else str(at) for at in range(len(shown))]
-        figure.add_scatter(
-            name=name,
-            x=np.arange(len(shown)),
-            y=100 * shown / total,
-            mode="lines+markers" if len(shown) < 30 else "lines",
-            line={"color": INK if dash == "solid" else _GREY, "dash": dash, "shape": "hvh", "width": 2},
-            customdata=ticks,
-            hovertemplate=f"%{{customdata}} labels: %{{y:.2f}} % of {name}<extra></extra>",
+        traces.append(
+            {
+                "type": "scatter",
+                "name": name,
+                "x": np.arange(len(shown)),
+                "y": 100 * shown / total,
+                "mode": "lines+markers" if len(shown) < 30 else "lines",
+                "line": {"color": INK if dash == "solid" else _GREY, "dash": dash, "shape": "hvh", "width": 2},
+                "customdata": ticks,
+                "hovertemplate": f"%{{customdata}} labels: %{{y:.2f}} % of {name}<extra></extra>",
+            }
         )
-    figure.update_layout(template=TEMPLATE, height=height)
-    figure.update_xaxes(title="Labels of an instance", rangemode="tozero")
-    figure.update_yaxes(title="Share of instances (%)", rangemode="tozero")
-    return figure
+    from_zero = {"rangemode": "tozero"}
+    return draw(traces, "Labels of an instance", "Share of instances (%)", height, xaxis=from_zero, yaxis=from_zero)
 
 
 def pair_bars(names: Sequence[str], values: np.ndarray, hover: Sequence[str], *, x_title: str) -> go.Figure:
@@ -45,26 +46,22 @@ def pair_bars(names: Sequence[str], values: np.ndarray, hover: Sequence[str], *,
         names: of the pairs, in order; values: their strength, in the unit that x_title names.
         hover: what is shown on hover, for each pair.
     """
-    bars = go.Bar(
-        x=values,
-        y=np.arange(len(names)),
-        orientation="h",
-        marker={"color": _GREY},
-        customdata=list(hover),
-        hovertemplate="%{customdata}<extra></extra>",
-        showlegend=False,
-    )
-    figure = go.Figure([bars])
-    figure.update_layout(template=TEMPLATE, height=90 + 24 * max(len(names), 3))
-    figure.update_xaxes(title=x_title)
-    # Positions, not names: two pairs may be called the same.
-    figure.update_yaxes(
-        title="Pair of labels",
-        automargin=True,  # names may be long
-        tickmode="array",
-        tickvals=np.arange(len(names)),
-        ticktext=[name if len(name) <= 48 else f"{name[:47]}…" for name in names],
-        autorange="reversed",
-        ticks="",
-    )
-    return figure
+    bars = {
+        "type": "bar",
+        "x": values,
+        "y": np.arange(len(names)),
+        "orientation": "h",
+        "marker": {"color": _GREY},
+        "customdata": list(hover),
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "showlegend": False,
+    }
+    axis = {
+        "automargin": True,  # names may be long
+        "tickmode": "array",
+        "tickvals": np.arange(len(names)),  # positions, not names: two pairs may be called the same
+        "ticktext": [name if len(name) <= 48 else f"{name[:47]}…" for name in names],
+        "autorange": "reversed",
+        "ticks": "",
+    }
+    return draw([bars], x_title, "Pair of labels", 90 + 24 * max(len(names), 3), yaxis=axis)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from xmlcore.figures import INK, LOOKS, TEMPLATE
+from xmlcore.figures import INK, LOOKS, TITLE, draw
 
 ROW_PIXELS = 25
 LONGEST_NAME = 30
@@ -46,39 +46,46 @@ def explanation_bars(
     decimals = min(max(3, 2 - math.floor(math.log10(max(high, -low, 1e-9)))), 9)
     # Bars are at numbers, not at names: two training instances may have one name.
     places = np.arange(len(values))
-    trace = go.Bar(
-        x=values,
-        y=places,
-        orientation="h",
-        marker={
+    trace = {
+        "type": "bar",
+        "x": values,
+        "y": places,
+        "orientation": "h",
+        "marker": {
             "color": [color] * len(names) + ["white"] * (n_terms - len(names)) + [INK],
             "line": {"color": [color] * n_terms + [INK], "width": 1.5},
         },
-        text=[f"{value:+.{decimals}f}" for value in values[:-1]] + [f"{score:.{decimals}f}"],
-        textposition="outside",
-        cliponaxis=False,
-        customdata=[*told, "the sum of the bars above"],
-        hovertemplate="%{customdata}<br>%{x:+.4g}<extra></extra>",
-        showlegend=False,
-    )
+        "text": [f"{value:+.{decimals}f}" for value in values[:-1]] + [f"{score:.{decimals}f}"],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": [*told, "the sum of the bars above"],
+        "hovertemplate": "%{customdata}<br>%{x:+.4g}<extra></extra>",
+        "showlegend": False,
+    }
     room = 0.18 * (high - low or 1.0)  # for the numbers beside the bars
-    figure = go.Figure(trace)
-    figure.update_layout(template=TEMPLATE, height=90 + ROW_PIXELS * len(values), margin={"t": 12})
-    figure.update_xaxes(title="Contribution to the score", range=[low - (room if low < 0 else 0), high + room])
-    figure.update_yaxes(
-        title={"text": kind[0].upper() + kind[1:], "standoff": 10},
-        tickmode="array",
-        tickvals=places,
-        automargin=True,  # names may be long
-        ticktext=[*ticks, "score"],
-        range=[len(places) - 0.5, -0.5],  # the largest on top
-        ticks="outside",
-        ticklen=5,
-        tickcolor="white",
-        showgrid=False,
+    axis = {
+        "title": {"text": kind[0].upper() + kind[1:], "standoff": 10, **TITLE},
+        "tickmode": "array",
+        "tickvals": places,
+        "automargin": True,  # names may be long
+        "ticktext": [*ticks, "score"],
+        "range": [len(places) - 0.5, -0.5],  # the largest on top
+        "ticks": "outside",
+        "ticklen": 5,
+        "tickcolor": "white",
+        "showgrid": False,
+    }
+    rule = {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "y0": n_terms - 0.5, "y1": n_terms - 0.5}
+    return draw(
+        [trace],
+        "Contribution to the score",
+        "",
+        90 + ROW_PIXELS * len(values),
+        xaxis={"range": [low - (room if low < 0 else 0), high + room]},
+        yaxis=axis,
+        margin={"t": 12},
+        shapes=[{**rule, "line": {"color": INK, "width": 1}}],
     )
-    figure.add_hline(y=n_terms - 0.5, line={"color": INK, "width": 1})
-    return figure
 
 
 def _short(name: str) -> str:

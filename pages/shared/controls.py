@@ -65,8 +65,8 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
         _presets(settings.A, settings.B)
         tie = st.toggle("Measure PSP with these A and B", value=False, help=HELP["tie"], **_bound("tie_metric"))
         own = st.toggle("A λ of its own for PS", value=False, help=HELP["own"], **_bound("own_lambda_ps"))
-        # Drawn always: a bound field that is not drawn at first loses its value from a link.
-        own_value = _lambda_control("reg_lambda_ps", "λ of PS", low, high, disabled=not own)
+        # The field is drawn always: a bound one that is not drawn at first loses its value from a link.
+        own_value = _lambda_control("reg_lambda_ps", "λ of PS", low, high, enabled=own)
     reg_lambda_ps = own_value if own else settings.reg_lambda
     settings = replace(settings, tie_metric=tie, own_lambda_ps=own, reg_lambda_ps=reg_lambda_ps)
     _reset_and_hold(settings)
@@ -123,9 +123,7 @@ def _bound(key: str) -> dict:
     return {"key": key, "bind": "query-params", "on_change": mirror.undo_echo, "args": (key,)}
 
 
-def _lambda_slider(
-    target: str, name: str, label: str, value: float, low: float, high: float, disabled: bool = False
-) -> None:
+def _lambda_slider(target: str, name: str, label: str, value: float, low: float, high: float) -> None:
     key = mirror.key_of(name, value, low, high)
     st.select_slider(
         label,
@@ -136,11 +134,10 @@ def _lambda_slider(
         on_change=mirror.on_move,
         args=(name, key, _put_as(target)),
         help=HELP["lambda"],
-        disabled=disabled,
     )
 
 
-def _lambda_control(key: str, label: str, low: float, high: float, disabled: bool = False) -> float:
+def _lambda_control(key: str, label: str, low: float, high: float, enabled: bool = True) -> float:
     slider = st.container()
     with st.container(horizontal=True, wrap=False, gap="xsmall"):
         value = st.number_input(
@@ -151,15 +148,17 @@ def _lambda_control(key: str, label: str, low: float, high: float, disabled: boo
             step=0.1,
             format="%g",
             required=True,
-            label_visibility="collapsed",
-            disabled=disabled,
+            label_visibility="collapsed" if enabled else "visible",
+            disabled=not enabled,
             **_bound(key),
         )
-        for text, what, factor in (("÷2", "halve", 0.5), ("×2", "double", 2.0)):
-            tip = f"{what.capitalize()} {label}"
-            st.button(text, key=f"{key}_{what}", on_click=times, args=(key, factor), help=tip, disabled=disabled)
-    with slider:
-        _lambda_slider(key, f"{key}_slider", label, value, low, high, disabled)
+        if enabled:
+            for text, what, factor in (("÷2", "halve", 0.5), ("×2", "double", 2.0)):
+                tip = f"{what.capitalize()} {label}"
+                st.button(text, key=f"{key}_{what}", on_click=times, args=(key, factor), help=tip)
+    if enabled:
+        with slider:
+            _lambda_slider(key, f"{key}_slider", label, value, low, high)
     return value
 
 

@@ -54,9 +54,10 @@ def contribution_chart(
         held=heights(ghost) if ghost else None,
         height=height,
     )
-    figure.update_layout(font_size=font_size)
     if font_size > 14:  # for the last row of a room: the names too, which then may need room below
-        figure.update_xaxes(tickfont_size=font_size, tickangle=None, automargin=True)
+        figure.update_layout(font_size=font_size)
+        figure.update_xaxes(tickfont_size=font_size, title_font_size=font_size, tickangle=None, automargin=True)
+        figure.update_yaxes(title_font_size=font_size)
     show.chart(
         figure,
         name=f"contributions_{name.replace('@', '_at_')}",

@@ -7,21 +7,21 @@ the old value: Streamlit takes that for a change and would undo what was set. Tw
 - a control without a fixed key (`key_of`) gets a new one whenever its value is set from elsewhere, so that the old
   value arrives under a key that is no longer drawn; it keeps its key, and with it the keyboard's focus, while only its
   user moves it;
-- a control bound to the URL must keep its key, so `put` notes what it replaces, and `undo_echo`, its `on_change`,
-  restores what was put where just that comes back at once.
+- a control bound to the URL must keep its key, so `put` notes what it replaces and counts, and each run ends by drawing
+  that count in a hidden field. A request that still carries a lower count comes from a browser that has not drawn what
+  was put, and `undo_echo`, the control's `on_change`, restores it.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
-ECHO_SECONDS = 2.0  # after the run that drew it; nobody puts a control back to what it was so quickly
-_PUT = "_put"
+DRAWN = "drawn_count"
+_PUT, _COUNT = "_put", "_put_count"
 
 
 @dataclass
@@ -36,11 +36,8 @@ class _Drawn:
 class _Note:
     value: Any
     replaced: tuple
-    completed: float | None = None  # when a run that drew the value had come to its end
-
-    @property
-    def is_over(self) -> bool:
-        return self.completed is not None and time.monotonic() - self.completed > ECHO_SECONDS
+    count: int
+    sent: bool = False  # by a run that came to its end
 
 
 def key_of(name: str, value: Any, *shape: object) -> str:
@@ -75,32 +72,38 @@ def on_move(name: str, key: str, take: Callable[[Any], None]) -> None:
 def put(**values: Any) -> None:
     """Sets controls that are bound to the URL from elsewhere: from a callback, or before they are drawn."""
     state, notes = st.session_state, st.session_state.setdefault(_PUT, {})
+    state[_COUNT] = count = state.get(_COUNT, 0) + 1
     for key, value in values.items():
-        replaced = notes[key].replaced if key in notes else ()
-        notes[key] = _Note(value, (*replaced, state.get(key)))
+        replaced = notes[key].replaced if key in notes and not _has_drawn(notes[key]) else ()
+        notes[key] = _Note(value, (*replaced, state.get(key)), count)
         state[key] = value
 
 
 def undo_echo(key: str) -> None:
     """`on_change` of a bound control: restores what was put where the browser only repeats what it replaced."""
-    notes = st.session_state.get(_PUT, {})
-    if key in notes:
-        if notes[key].is_over or st.session_state[key] not in notes[key].replaced:
-            del notes[key]  # its user has moved it
-        else:
-            st.session_state[key] = notes[key].value
-
-
-def begin_run() -> None:
-    """Sends what was put once more, before it is drawn: a run that was cut short may not have reached the browser."""
-    notes = st.session_state.get(_PUT, {})
-    for key in [key for key, note in notes.items() if note.is_over]:
-        del notes[key]
-    for key, note in notes.items():
+    note = st.session_state.get(_PUT, {}).get(key)
+    if note is None:
+        return
+    if _has_drawn(note) or st.session_state[key] not in note.replaced:
+        del st.session_state[_PUT][key]  # its user has moved it
+    else:
         st.session_state[key] = note.value
 
 
+def _has_drawn(note: _Note) -> bool:
+    return int(st.session_state.get(DRAWN, 0)) >= note.count
+
+
+def begin_run() -> None:
+    """Sends what was put once more, before it is drawn, where no run that has sent it came to its end."""
+    for key, note in st.session_state.get(_PUT, {}).items():
+        if not note.sent:
+            st.session_state[key] = note.value
+
+
 def end_run() -> None:
-    """Notes that a run has drawn everything that was put, and come to its end."""
+    """Tells the browser, behind all else, what it has drawn by now."""
     for note in st.session_state.get(_PUT, {}).values():
-        note.completed = note.completed or time.monotonic()
+        note.sent = True
+    st.session_state[DRAWN] = str(st.session_state.get(_COUNT, 0))
+    st.text_input("What was drawn", key=DRAWN, label_visibility="collapsed")

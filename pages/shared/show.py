@@ -23,12 +23,16 @@ LAYOUT = """<style>
 [data-testid="stSidebarUserContent"] { padding-bottom: 1rem; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; }
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.st-key-drawn_count { display: none; }
 .image-buttons { display: flex; gap: 0.75rem; }
 .image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; opacity: 0.8; }
 .image-buttons button:is(:hover, :focus-visible) { opacity: 1; text-decoration: underline; }
 .image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 @media (min-width: 641px) { .st-key-body_controls { display: none; } }
-@media (max-width: 640px) { .stMainBlockContainer { padding: 4rem 1rem 2rem; } }
+@media (max-width: 640px) {
+  .stMainBlockContainer { padding: 4rem 1rem 2rem; }
+  .st-key-cards .stElementContainer:has(.stMetric) { min-width: 30%; }
+}
 </style>"""
 
 
@@ -118,10 +122,11 @@ def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
     """P@K and PSP@K at K = 1, 3, 5 for both variants, with the differences, and those to a held setting."""
     with st.container(key="cards", gap="xsmall"):
         st.markdown(f":blue[●] **{RIDGE}**{', and its change since the held setting' if held else ''}")
-        for column, (metric, k, title) in zip(st.columns(len(CARDS), gap="xsmall"), CARDS, strict=True):
+        row = st.container(horizontal=True, gap="xsmall")
+        for metric, k, title in CARDS:
             value = evaluation.ridge.metrics[metric][k]
             then = held.ridge.metrics[metric][k] if held else None
-            column.metric(
+            row.metric(
                 title,
                 f"{100 * value:.2f}",
                 delta=None if then is None else points(value - then),
@@ -129,9 +134,10 @@ def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
                 help=CARD_HELP[metric].format(k=k),
             )
         st.markdown(f":orange[◆] **{RIDGE_PS}**, and its difference to {RIDGE} in percentage points")
-        for column, (metric, k, title) in zip(st.columns(len(CARDS), gap="xsmall"), CARDS, strict=True):
+        row = st.container(horizontal=True, gap="xsmall")
+        for metric, k, title in CARDS:
             value = evaluation.ps.metrics[metric][k]
-            column.metric(
+            row.metric(
                 f"{title} with PS",
                 f"{100 * value:.2f}",
                 delta=points(value - evaluation.ridge.metrics[metric][k]),

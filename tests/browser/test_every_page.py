@@ -26,7 +26,7 @@ def test_the_page_fits_every_width_and_its_charts_are_complete(server, visit, pa
             assert len(titles) >= 2
             assert all(title.strip() for title in titles)
             assert block.locator("[data-testid='stCaptionContainer']").first.inner_text().strip()
-            assert block.locator(".stPlotlyChart[role='figure']").get_attribute("aria-label").strip()
+            assert block.locator(".stPlotlyChart[role='figure']").first.get_attribute("aria-label").strip()
             assert block.get_by_role("button", name="CSV").count() == 1
 
 
