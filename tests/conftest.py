@@ -5,9 +5,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
 MAIN = sys.modules["__main__"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests share one server and one process, and begin first, beside all others in the second process."""
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+    items.sort(key=lambda item: "browser" not in item.path.parts)
 
 
 @pytest.fixture(scope="session")
