@@ -13,6 +13,7 @@ hypothesis.settings.load_profile("shared machine")
 MAIN = sys.modules["__main__"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests share one server and one process, and begin first, beside all others in the second process."""
     for item in items:
