@@ -7,19 +7,30 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
+BROWSER = "tests/browser/"
 MAIN = sys.modules["__main__"]
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
+class BrowserApart(LoadScopeScheduling):
+    """The browser's journeys in one of the two processes, which share a server; the other files beside them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return BROWSER if nodeid.startswith(BROWSER) else nodeid.split("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> BrowserApart:
+    """How tests are handed out to processes."""
+    return BrowserApart(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests share one server and one process, and begin first, beside all others in the second process."""
-    for item in items:
-        if "browser" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-    items.sort(key=lambda item: "browser" not in item.path.parts)
+    """The browser's journeys take longest, so they begin first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(BROWSER))
 
 
 @pytest.fixture(scope="session")
