@@ -148,7 +148,7 @@ def _lambda_control(key: str, label: str, low: float, high: float, enabled: bool
             step=0.1,
             format="%g",
             required=True,
-            label_visibility="collapsed" if enabled else "visible",
+            label_visibility="collapsed",
             disabled=not enabled,
             **_bound(key),
         )
