@@ -1,9 +1,11 @@
 """Raw features into X by a recipe: everything is learned from the training rows, and new rows take the same steps.
 
-TF-IDF is scikit-learn's, sublinear and smoothed: a term that occurs c > 0 times in a row, and in n_t of D training
-rows, becomes
+TF-IDF is sublinear and smoothed, as scikit-learn's `TfidfTransformer(sublinear_tf=True, norm=None)`: a term that occurs
+c > 0 times in a row, and in n_t of D training rows, becomes
 
     (1 + ln c) · (1 + ln((1 + D) / (1 + n_t)))
+
+scikit-learn itself is imported only where it reduces dimensions: the import takes two seconds, of every first start.
 
 Blocks side by side, as in the paper: each block's rows are scaled to unit length, then multiplied by the block's
 weight. A weight w counts w² in XXᵀ, so with the weights 1 and 0.7 the second block has a third of a row's squared
@@ -14,18 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.preprocessing import normalize
-from sklearn.random_projection import SparseRandomProjection
+from scipy.sparse import linalg as sparse_linalg
 
 from xmlcore.dataset import Block, DataError, Dataset, Features, as_blocks
 from xmlcore.embeddings import Progress, embed_texts, shipped_table
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.words import count_words
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.random_projection import SparseRandomProjection
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,7 @@ class FittedFeatures:
         widths: the number of raw features in each block that it expects.
         vocabulary: the words that are counted in a text, or None where the raw features are no words.
         kept: for each block, the columns that it keeps, or None for all.
-        weighting: for each block, its TF-IDF, or None.
+        idf: for each block, the second factor of its TF-IDF by feature, float64, or None.
         reducer: the SVD or projection of the joined sparse blocks, or None.
         reduce_embeddings: the full embeddings of texts → the block of the recipe's `lm`, or None.
     """
@@ -46,7 +50,7 @@ class FittedFeatures:
     widths: tuple[int, ...]
     vocabulary: np.ndarray | None
     kept: tuple[np.ndarray | None, ...]
-    weighting: tuple[TfidfTransformer | None, ...]
+    idf: tuple[np.ndarray | None, ...]
     reducer: TruncatedSVD | SparseRandomProjection | None
     reduce_embeddings: Callable[[np.ndarray], np.ndarray] | None
 
@@ -100,16 +104,14 @@ def fit_features(
             raise DataError(f"features: {step} needs a sparse block; the data set has {len(blocks)} dense")
     kept = tuple(_frequent(block, recipe.terms) if s else None for block, s in zip(blocks, is_sparse, strict=True))
     cut = _cut(blocks, kept)
-    weighting = tuple(
-        _fit_tfidf(block) if s and recipe.tfidf else None for block, s in zip(cut, is_sparse, strict=True)
-    )
+    idf = tuple(_fit_idf(block) if s and recipe.tfidf else None for block, s in zip(cut, is_sparse, strict=True))
     train_lm, test_lm, reduce_embeddings = _embeddings(ds, progress) if recipe.lm is not None else (None, None, None)
     fitted = FittedFeatures(
         recipe=recipe,
         widths=tuple(block.shape[1] for block in blocks),
         vocabulary=_vocabulary(ds, kept),
         kept=kept,
-        weighting=weighting,
+        idf=idf,
         reducer=None,
         reduce_embeddings=reduce_embeddings,
     )
@@ -138,9 +140,18 @@ def _cut(blocks: Sequence[Block], kept: Sequence[np.ndarray | None]) -> list[Blo
     return [block if columns is None else block[:, columns] for block, columns in zip(blocks, kept, strict=True)]
 
 
-def _fit_tfidf(block: sparse.csr_array) -> TfidfTransformer:
+def _fit_idf(block: sparse.csr_array) -> np.ndarray:
     _check_counts(block)
-    return TfidfTransformer(norm=None, sublinear_tf=True).fit(block)
+    rows = np.bincount(block.indices[block.data != 0], minlength=block.shape[1])
+    return 1 + np.log((1 + block.shape[0]) / (1 + rows))
+
+
+def _tfidf(block: sparse.csr_array, idf: np.ndarray) -> sparse.csr_array:
+    _check_counts(block)
+    weighted = sparse.csr_array(block, copy=True)
+    weighted.eliminate_zeros()
+    weighted.data = ((1 + np.log(weighted.data)) * idf[weighted.indices]).astype(block.dtype)
+    return weighted
 
 
 def _check_counts(block: sparse.csr_array) -> None:
@@ -160,17 +171,20 @@ def _fit_reducer(recipe: FeatureRecipe, X: Block) -> TruncatedSVD | SparseRandom
     if k > limit:
         raise DataError(f"features: {step}:{k} is too many; {X.shape[0]} rows of {X.shape[1]} features give {limit}")
     if step == "svd":
+        from sklearn.decomposition import TruncatedSVD
+
         return TruncatedSVD(k, algorithm="randomized", random_state=recipe.seed).fit(X)
+    from sklearn.random_projection import SparseRandomProjection
+
     return SparseRandomProjection(k, dense_output=True, random_state=recipe.seed).fit(X)
 
 
 def _prepare(fitted: FittedFeatures, blocks: Sequence[Block], kept: bool = True) -> list[Block]:
     """The steps up to unit length, block by block."""
     prepared = []
-    for block, weighting in zip(_cut(blocks, fitted.kept) if kept else blocks, fitted.weighting, strict=True):
-        if weighting is not None:
-            _check_counts(block)
-            block = sparse.csr_array(weighting.transform(block))
+    for block, idf in zip(_cut(blocks, fitted.kept) if kept else blocks, fitted.idf, strict=True):
+        if idf is not None:
+            block = _tfidf(block, idf)
         prepared.append(_unit(block) if fitted.recipe.unit else block)
     return prepared
 
@@ -202,10 +216,14 @@ def _finish(fitted: FittedFeatures, blocks: Sequence[Block], embeddings: np.ndar
 
 
 def _unit(block: Block, weight: float = 1.0) -> Block:
-    scaled = normalize(block)
-    if weight != 1:
-        scaled *= np.float32(weight)
-    return sparse.csr_array(scaled) if sparse.issparse(scaled) else scaled
+    """Rows of length `weight`; those of zeros stay."""
+    length = (sparse_linalg if sparse.issparse(block) else np.linalg).norm(block, axis=1)
+    factor = (weight / np.where(length > 0, length, 1)).astype(block.dtype)
+    if not sparse.issparse(block):
+        return block * factor[:, None]
+    scaled = sparse.csr_array(block, copy=True)
+    scaled.data *= np.repeat(factor, np.diff(scaled.indptr))
+    return scaled
 
 
 def _embeddings(

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from xmlcore.dataset import Block, DataError
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored, symmetric_eigen
-from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, one_at_a_time, times_sparse
+from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
 
 FLOAT64_LIMIT = 5_000
 """Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
@@ -42,17 +42,15 @@ def warm_up() -> None:
         gram((block,), of_rows=True, dtype=dtype)
         multiply((block,), np.eye(8, dtype=dtype), dtype)
     times_sparse(np.eye(8, dtype=np.float32), block)
-    _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2))
+    _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2), 0, 2)
 
 
-@one_at_a_time
-@njit(parallel=True, cache=True, nogil=True)
-def _add_row_products(indptr, indices, data, t_indptr, t_indices, t_data, lower, out):
+@njit(cache=True, nogil=True)
+def _add_row_products(indptr, indices, data, t_indptr, t_indices, t_data, lower, out, start, stop):
     """out[i, j] += <row i of A, row j of B>, A in CSR and B given by columns; only j ≤ i where `lower`."""
     n = out.shape[0]
-    for turn in prange(n):
+    for step in range(start, stop):
         # Row i of a lower half costs about i: taking turns from both ends gives every thread the same work.
-        step = np.int64(turn)
         i = step // 2 if step % 2 == 0 else n - 1 - step // 2
         last = i if lower else out.shape[1]
         row = out[i]
@@ -134,7 +132,9 @@ def _add_sparse_products(out: np.ndarray, A: sparse.csr_array, B: sparse.csr_arr
         rare = np.flatnonzero(counts <= _DENSE_SHARE * B.shape[0])
         B = _columns(B, rare)
         A = B if lower else _columns(A, rare)
-    _add_row_products(*compiled_parts(A, out.dtype), *compiled_parts(B.T.tocsr(), out.dtype), lower, out)
+    arrays = (*compiled_parts(A, out.dtype), *compiled_parts(B.T.tocsr(), out.dtype), lower, out)
+    work = int(np.bincount(A.indices, minlength=A.shape[1]) @ np.bincount(B.indices, minlength=B.shape[1]))
+    over_rows(lambda start, stop: _add_row_products(*arrays, start, stop), out.shape[0], work)
 
 
 def _columns(A: sparse.csr_array, columns: np.ndarray) -> sparse.csr_array:
@@ -186,11 +186,10 @@ class Eigenpairs:
     leading: np.ndarray
 
 
-@one_at_a_time
-@njit(parallel=True, cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _matrix_times_vector(K, x, out):
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _matrix_times_vector(K, x, out, start, stop):
     """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
-    for i in prange(K.shape[0]):
+    for i in range(start, stop):
         total = 0.0
         row = K[i]
         for j in range(row.size):
@@ -235,7 +234,8 @@ def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     def times(x: np.ndarray) -> np.ndarray:
         out = np.empty(K.shape[0])
-        _matrix_times_vector(K, np.ascontiguousarray(x.ravel(), dtype=np.float64), out)
+        vector = np.ascontiguousarray(x.ravel(), dtype=np.float64)
+        over_rows(lambda start, stop: _matrix_times_vector(K, vector, out, start, stop), out.size, K.size)
         return out
 
     operator = LinearOperator(K.shape, matvec=times, dtype=np.float64)
@@ -302,9 +302,10 @@ def largest_eigenvalues(X: tuple[Block, ...], iterations: int = 12) -> np.ndarra
     """
     columns = sum(block.shape[1] for block in X)
     V = np.random.default_rng(0).standard_normal((columns, min(8, columns)))
+    turned = [block.T.tocsr() if sparse.issparse(block) else block.T for block in X]
     for _ in range(iterations):
         Z = multiply(X, np.linalg.qr(V)[0], np.float64)
-        V = multiply_transposed(X, Z, np.float64)
+        V = np.vstack([multiply((block,), Z, np.float64) for block in turned])
     return np.linalg.eigvalsh(Z.T @ Z)[-4:]
 
 

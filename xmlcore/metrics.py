@@ -214,8 +214,10 @@ def _find(top, pointers, relevant, found):
     for i in range(top.shape[0]):
         labels = relevant[pointers[i] : pointers[i + 1]]
         for j in range(top.shape[1]):
-            place = np.searchsorted(labels, top[i, j])
-            found[i, j] = place < labels.size and labels[place] == top[i, j]
+            hit = False
+            for label in labels:
+                hit |= label == top[i, j]
+            found[i, j] = hit
 
 
 @njit(nogil=True, cache=True)

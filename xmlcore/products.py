@@ -1,4 +1,4 @@
-"""Products of dense and sparse matrices, by rows in compiled parallel loops or by BLAS, summed in float64.
+"""Products of dense and sparse matrices, by rows in compiled loops or by BLAS, summed in float64.
 
 Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`). Compiled kernels take pointers in int64 and
 indices in int32, so that each is compiled once for each type of value. Every output row belongs to one thread, so no
@@ -7,42 +7,50 @@ result depends on the number of threads.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from functools import wraps
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
-from numba import njit, prange
+from numba import config, njit
 from scipy import sparse
 
 from xmlcore.dataset import Block
 
 _CHUNK = 2_048
 _TILE = 16
-_parallel = threading.Lock()
+_MIN_WORK_PER_THREAD = 500_000  # steps of an inner loop; below it a second thread costs more than it saves
+Found = TypeVar("Found")
 
 
-def one_at_a_time(kernel: Callable[..., None]) -> Callable[..., None]:
-    """The compiled parallel loop, entered by one thread of the process at a time, with all cores.
+def over_rows(piece: Callable[[int, int], Found], rows: int, work: int) -> list[Found]:
+    """What `piece(start, stop)` gives for pieces of 0…rows, in their order, made side by side in threads.
 
-    Where neither TBB nor OpenMP is installed, numba's own threading layer ends the process when two threads (two
-    visitors) enter parallel loops at once.
+    piece: a compiled loop that holds no interpreter lock. work: how many steps its inner loops have in all.
+
+    Plain threads, not numba's parallel loops: these take several times as long to compile, which a first visitor would
+    wait for, and abort the process when two threads (two visitors) enter them at once under their default layer.
     """
+    threads = max(1, min(config.NUMBA_NUM_THREADS, work // _MIN_WORK_PER_THREAD, rows))
+    if threads == 1:
+        return [piece(0, rows)]  # no pool for what takes less time than starting one
+    # Four pieces a thread: a thread that starts late, or is held up by another process, then delays by a quarter only.
+    edges = np.linspace(0, rows, num=4 * threads + 1, dtype=int).tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(piece, edges[:-1], edges[1:]))
 
-    @wraps(kernel)
-    def call(*args: object) -> None:
-        with _parallel:
-            kernel(*args)
 
-    return call
+def _sparse_times_dense(A: sparse.csr_array, B: np.ndarray, out: np.ndarray) -> None:
+    """out = A B, each row summed in float64."""
+    arrays = (*compiled_parts(A), np.ascontiguousarray(B), out)
+    over_rows(lambda start, stop: _add_sparse_rows(*arrays, start, stop), out.shape[0], A.nnz * out.shape[1])
 
 
-@one_at_a_time
-@njit(parallel=True, cache=True, nogil=True)
-def _sparse_times_dense(indptr, indices, data, B, out):
-    """out = A B with A in CSR and B dense by rows, each row summed in float64."""
-    for i in prange(out.shape[0]):
-        total = np.zeros(B.shape[1])
+@njit(cache=True, nogil=True)
+def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
+    total = np.empty(B.shape[1])
+    for i in range(start, stop):
+        total[:] = 0.0
         for at in range(indptr[i], indptr[i + 1]):
             value = data[at]
             row = B[indices[at]]
@@ -52,20 +60,19 @@ def _sparse_times_dense(indptr, indices, data, B, out):
             out[i, j] = total[j]
 
 
-@one_at_a_time
-@njit(parallel=True, cache=True, nogil=True)
-def _dense_times_columns(A, indptr, indices, data, out):
+@njit(cache=True, nogil=True)
+def _dense_times_columns(A, indptr, indices, data, out, start, stop):
     """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
-    rows, inner = A.shape
-    for tile in prange((rows + _TILE - 1) // _TILE):
-        first = np.int64(tile) * _TILE
-        width = min(_TILE, rows - first)
-        turned = np.zeros((inner, _TILE), np.float32)
+    inner = A.shape[1]
+    turned = np.zeros((inner, _TILE), np.float32)
+    total = np.empty(_TILE)
+    for first in range(start, stop, _TILE):
+        width = min(_TILE, stop - first)
         for k in range(width):
             for d in range(inner):
                 turned[d, k] = A[first + k, d]
         for column in range(out.shape[1]):
-            total = np.zeros(_TILE)
+            total[:] = 0.0
             for at in range(indptr[column], indptr[column + 1]):
                 value = data[at]
                 source = turned[indices[at]]
@@ -100,7 +107,7 @@ def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> n
         start += block.shape[1]
         product = np.empty((block.shape[0], B.shape[1]), dtype if len(X) == 1 else np.float64)
         if sparse.issparse(block):
-            _sparse_times_dense(*compiled_parts(block), np.ascontiguousarray(part), product)
+            _sparse_times_dense(block, part, product)
         else:
             _dense_product(block, part, product)
         out = product if out is None else out.__iadd__(product)
@@ -145,7 +152,7 @@ def multiply_transposed(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.fl
         part = out[start : start + block.shape[1]]
         start += block.shape[1]
         if sparse.issparse(block):
-            _sparse_times_dense(*compiled_parts(block.T.tocsr()), np.ascontiguousarray(B), part)
+            _sparse_times_dense(block.T.tocsr(), B, part)
         else:
             total = np.zeros(part.shape)
             for rows in chunks(block.shape[0]):
@@ -162,7 +169,7 @@ def transposed_times_sparse(X: tuple[Block, ...], S: sparse.csr_array, dtype: ty
             parts.append((block.T.astype(np.float64) @ S).toarray().astype(dtype, copy=False))
         else:
             turned = np.empty((S.shape[1], block.shape[1]), dtype)
-            _sparse_times_dense(*compiled_parts(S.T.tocsr()), np.ascontiguousarray(block), turned)
+            _sparse_times_dense(S.T.tocsr(), block, turned)
             parts.append(turned.T)
     return parts[0] if len(parts) == 1 else np.vstack(parts)
 
@@ -172,5 +179,7 @@ def times_sparse(A: np.ndarray, S: sparse.csr_array | sparse.csc_array) -> np.nd
     columns = compiled_parts(S.tocsc(), np.float32)
     out = np.empty((A.shape[0], S.shape[1]), np.float32)
     for rows in chunks(A.shape[0]):
-        _dense_times_columns(np.ascontiguousarray(A[rows], dtype=np.float32), *columns, out[rows])
+        arrays = (np.ascontiguousarray(A[rows], dtype=np.float32), *columns, out[rows])
+        n_rows = arrays[0].shape[0]
+        over_rows(lambda start, stop, arrays=arrays: _dense_times_columns(*arrays, start, stop), n_rows, n_rows * S.nnz)
     return out

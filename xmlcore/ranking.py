@@ -1,26 +1,24 @@
 """The K best labels of each row of a block of scores, for plain and for weighted scores in one pass.
 
-A row is read once. Its labels are cut into chunks of 64; the maximum of each is a vectorised reduction, for s and for
-s·θ. The K best labels lie in the chunks whose maxima reach the K-th largest maximum: a chunk below that bound is beaten
-by K labels. So all but about K chunks are never looked at again, whatever the order of the scores.
+A row is read once. Its labels are dealt to about √(K L) lanes; the maximum of each is a vectorised reduction, for s and
+for s·θ. The K best labels lie in the lanes whose maxima reach the K-th largest maximum: a lane below that bound is
+beaten by K labels. So all but about K lanes are never looked at again, whatever the order of the scores.
 
-Rows are shared among plain threads that hold no interpreter lock, because numba's own parallel loops abort the process
-when two threads (two visitors) enter them at once under its default threading layer.
+The loops are written out where numpy has a call: numba takes seconds to compile some of these calls (for a slice set to
+a slice, the code that words its error), which a first visitor would wait for.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import math
 
 import numpy as np
-from numba import config, njit
+from numba import njit
 from scipy import sparse
 
 from xmlcore.dataset import DataError
+from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
-
-_CHUNK = 64
-_MIN_WORK_PER_THREAD = 500_000  # scores; below it a second thread costs more than it saves
 
 
 def top_k(scores: np.ndarray, k: int, exclude: sparse.csr_array | None = None) -> np.ndarray:
@@ -132,22 +130,18 @@ def _rank(
         exclude = sparse.csr_array(exclude)
         pointers = exclude.indptr.astype(np.int64)
         masked = exclude.indices.astype(np.int32)
-    threads = max(1, min(config.NUMBA_NUM_THREADS, scores.size // _MIN_WORK_PER_THREAD))
-    # Four pieces a thread: a thread that starts late, or is held up by another process, then delays by a quarter only.
-    edges = np.linspace(0, rows, num=2 if threads == 1 else 4 * threads + 1, dtype=int).tolist()
+
+    # A sweep ends with one look at each lane, a selection looks into about K of them: their sum is least at √(K L).
+    n_labels, k = scores.shape[1], max(top.shape[1], top_ps.shape[1])
+    lanes = min(n_labels, 16 * math.ceil(math.sqrt(k * n_labels) / 16))
 
     def rank_piece(start: int, stop: int) -> int:
-        bad = _rank_rows(
-            scores[start:stop], theta, pointers[start : stop + 1], masked, top[start:stop], top_ps[start:stop]
-        )
+        piece = slice(start, stop)
+        pairs = pointers[start : stop + 1]
+        bad = _rank_rows(scores[piece], theta, pairs, masked, lanes, top[piece], top_ps[piece])
         return start + bad if bad >= 0 else -1
 
-    if threads == 1:
-        found = [rank_piece(0, rows)]  # no pool for what takes less time than starting one
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(rank_piece, edges[:-1], edges[1:]))
-    bad_rows = [row for row in found if row >= 0]
+    bad_rows = [row for row in over_rows(rank_piece, rows, scores.size) if row >= 0]
     if bad_rows:
         row = bad_rows[0]
         label = int(np.argmin(np.isfinite(scores[row])))
@@ -161,7 +155,7 @@ _COMPILED = {"nogil": True, "cache": True}
 
 @njit(**_COMPILED)
 def _sweep(row, theta, maxima, maxima_ps, nought):
-    """The largest score and the largest product of each lane; False where a score is NaN or infinite."""
+    """The largest score and product of each lane; False where a score is NaN or infinite, or a product overflows."""
     lanes = maxima.size
     maxima[:] = -np.inf
     maxima_ps[:] = -np.inf
@@ -180,7 +174,7 @@ def _sweep(row, theta, maxima, maxima_ps, nought):
                 maxima_ps[j] = product if product > maxima_ps[j] else maxima_ps[j]
     finite = True
     for j in range(lanes):
-        finite &= nought[j] == zero
+        finite &= nought[j] == zero and maxima_ps[j] < np.inf
     return finite
 
 
@@ -224,11 +218,12 @@ def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
             if value >= last and mask[label] != mark:
                 _insert(value, label, values, labels, k)
                 last = values[k - 1]
-    best[:] = labels[:k]
+    for j in range(k):
+        best[j] = labels[j]
 
 
 @njit(**_COMPILED)
-def _rank_rows(scores, theta, pointers, masked, top, top_ps):
+def _rank_rows(scores, theta, pointers, masked, lanes, top, top_ps):
     """Rank every row; returns the first that holds NaN, infinity or an overflowing product, else -1."""
     rows, n_labels = scores.shape
     k = max(top.shape[1], top_ps.shape[1])
@@ -237,10 +232,10 @@ def _rank_rows(scores, theta, pointers, masked, top, top_ps):
         most_masked = max(most_masked, pointers[i + 1] - pointers[i])
     values = np.empty(k + most_masked, dtype=np.float64)
     labels = np.empty(k + most_masked, dtype=np.int32)
-    mask = np.full(n_labels, -1, dtype=np.int32)
-    # A sweep ends with one look at each lane, a selection looks into about k of them: their sum is least at √(k L).
-    lanes = min(n_labels, 16 * int(np.ceil(np.sqrt(k * n_labels) / 16)))
+    mask = np.empty(n_labels, dtype=np.int32)
+    mask[:] = -1
     maxima = np.empty(lanes, dtype=scores.dtype)
+    maxima_wide = np.empty(lanes, dtype=np.float64)  # of one type with maxima_ps: a selection is compiled once
     maxima_ps = np.empty(lanes, dtype=np.float64)
     nought = np.empty(lanes, dtype=scores.dtype)
     for i in range(rows):
@@ -250,9 +245,9 @@ def _rank_rows(scores, theta, pointers, masked, top, top_ps):
             mask[masked[at]] = i
         wanted = k + pointers[i + 1] - pointers[i]
         if top.shape[1] > 0:
-            _select(scores[i], theta[:0], maxima, wanted, mask, i, values, labels, top[i])
+            for lane in range(lanes):
+                maxima_wide[lane] = maxima[lane]
+            _select(scores[i], theta[:0], maxima_wide, wanted, mask, i, values, labels, top[i])
         if top_ps.shape[1] > 0:
-            if maxima_ps.max() == np.inf:
-                return i
             _select(scores[i], theta, maxima_ps, wanted, mask, i, values, labels, top_ps[i])
     return -1

@@ -11,19 +11,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numba import config, njit
+from numba import njit
 from scipy import sparse
 
 from xmlcore.dataset import Block, DataError, Features, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import Ruler
-from xmlcore.products import compiled_parts
+from xmlcore.products import compiled_parts, over_rows
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import top_k_weighted
 from xmlcore.ridge import RidgeFactorization
@@ -293,7 +292,7 @@ def _point(
 
 
 def _add_product(blocks: tuple[Block, ...], weights: sparse.csr_array, scores: np.ndarray) -> None:
-    """scores += X · weights, in place, rows shared among threads (see `ranking` for why not numba's own)."""
+    """scores += X · weights, in place."""
     start = 0
     for block in blocks:
         part = weights[start : start + block.shape[1]]
@@ -302,9 +301,8 @@ def _add_product(blocks: tuple[Block, ...], weights: sparse.csr_array, scores: n
             continue
         rows = sparse.csr_array(block)
         arrays = (*compiled_parts(rows, np.float32), *compiled_parts(part, np.float32))
-        edges = np.linspace(0, scores.shape[0], num=4 * config.NUMBA_NUM_THREADS + 1, dtype=int)
-        with ThreadPoolExecutor(config.NUMBA_NUM_THREADS) as pool:
-            list(pool.map(lambda a, b, arrays=arrays: _add_rows(*arrays, scores, a, b), edges[:-1], edges[1:]))
+        work = rows.nnz * (part.nnz // part.shape[0] + 1)
+        over_rows(lambda a, b, arrays=arrays: _add_rows(*arrays, scores, a, b), scores.shape[0], work)
 
 
 @njit(nogil=True, cache=True)

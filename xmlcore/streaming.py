@@ -23,7 +23,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.random_projection import SparseRandomProjection
 
 from xmlcore import linalg, products
 from xmlcore.dataset import DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
@@ -89,6 +88,8 @@ def random_projection(n_features: int, n_components: int, seed: int = 0) -> spar
     """
     if not 1 <= n_components <= n_features:
         raise DataError(f"n_components is {n_components}; expected 1 to {n_features}, the number of features")
+    from sklearn.random_projection import SparseRandomProjection  # here: it takes two seconds, and few need it
+
     only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
     drawn = SparseRandomProjection(n_components, random_state=seed).fit(only_its_shape_counts).components_
     return sparse.csr_array(drawn.T.astype(np.float32))

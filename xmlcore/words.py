@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
 
 # Letters, digits and underscores, with the signs that end names such as c++, gtk+ and c#.
 WORD = r"\w+[+#]*"
@@ -38,6 +37,8 @@ def tokenize(text: str) -> list[str]:
 
 def count_words(texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray) -> sparse.csr_array:
     """How often each word of the vocabulary occurs in each text: (texts, words) float32."""
+    from sklearn.feature_extraction.text import CountVectorizer  # here: it takes two seconds, and few need it
+
     counter = CountVectorizer(token_pattern=WORD, vocabulary=[str(word) for word in vocabulary], dtype=np.float32)
     counts = sparse.csr_array(counter.transform(texts))
     counts.sort_indices()
@@ -49,6 +50,8 @@ def choose_vocabulary(texts: Iterable[str], n_words: int) -> np.ndarray:
 
     Stop words and words without a letter are left out. Fewer come back where the texts have fewer.
     """
+    from sklearn.feature_extraction.text import CountVectorizer
+
     counter = CountVectorizer(token_pattern=WORD, stop_words=list(STOP_WORDS), binary=True, dtype=np.float32)
     try:
         counts = sparse.csc_array(counter.fit_transform(texts))

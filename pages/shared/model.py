@@ -99,7 +99,7 @@ class Model:
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
         self.dataset = _with_test_rows(self.full, self.rows)
-        self.lambda_range = lambda_range(self.full.X_train)
+        self.lambda_range = self._lambda_range()
         self.rows_without_features = int(np.count_nonzero(_features_per_row(self.dataset.X_test) == 0))
         self.factorization: RidgeFactorization | None = None
         self.projection: np.ndarray | None = None
@@ -163,6 +163,16 @@ class Model:
             if self.task is None:
                 store().put(self._key("factorization"), factorization.arrays())
             store().put(self._key(f"projection {self.dataset.n_test}"), {"P": self.projection})
+
+    def _lambda_range(self) -> tuple[float, float]:
+        kept, key = store(), self._key("range of λ")
+        if found := kept and kept.get(key):
+            low, high = found[0]["range"].tolist()
+        else:
+            low, high = lambda_range(self.full.X_train)
+            if kept:
+                kept.put(key, {"range": np.array([low, high])})
+        return low, high
 
     def _take_from_store(self) -> bool:
         found = store() and store().get(self._key("factorization"))

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
 
 from xmlcore.dataset import DataError, Dataset, Features, n_columns, n_rows, take_rows
 from xmlcore.readers.parts import Parsed, Part
@@ -104,6 +103,8 @@ def _count_words(train: Part, test: Part) -> tuple[Part, Part, np.ndarray, str]:
         raise DataError("the data set has neither features nor texts for all of its instances; expected one of them")
     for least in (MIN_TEXTS_WITH_WORD, 1):
         # Words as a typed document is cut into them (xmlcore.words), but for those of one letter.
+        from sklearn.feature_extraction.text import CountVectorizer  # here: it takes two seconds, and few need it
+
         counter = CountVectorizer(token_pattern=r"\w" + WORD, min_df=least, max_features=MAX_WORDS, dtype=np.float32)
         try:
             train_X = counter.fit_transform(train.texts)
