@@ -226,7 +226,7 @@ class RidgeFactorization:
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         Q = self.Q[:, labels] if self.Q is not None else self._label_coefficients(labels)
         if self.form == "primal":
-            return products.product(self.eigenvectors, shrink[:, None] * Q)
+            return self.eigenvectors @ (shrink[:, None] * Q).astype(np.float32)  # 1/σ leaves no large direction
         return products.multiply_transposed(
             self.X_train, products.product(self.eigenvectors, shrink[:, None] * Q, np.float64)
         )
