@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from tests.browser.conftest import card_numbers, set_slider, slider, slider_value, wait_until_idle
+from tests.browser.conftest import Server, card_numbers, set_slider, slider, slider_value, wait_until_idle
 from xmlcore import load_dataset
 
 REG_LAMBDA, A, B, K = 7.3, 0.83, 2.1, 4
@@ -167,3 +167,27 @@ def test_four_visitors_of_a_cold_server_share_one_computation(fresh_server, chro
     assert all(page.locator("[data-testid='stException']").count() == 0 for page in pages)
     for context in contexts:
         context.close()
+
+
+def test_two_servers_started_at_once_on_one_cache_give_the_same_numbers(chromium, tmp_path):
+    servers = [Server(tmp_path / f"log-{name}.txt", tmp_path / "cache") for name in ("one", "two")]
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    try:
+        pages = [context.new_page() for _ in servers]
+        for page, running in zip(pages, servers, strict=True):
+            page.goto(running.url, wait_until="commit")
+        for page in pages:
+            page.get_by_text("factorised in").or_(page.get_by_text("read from the cache")).first.wait_for(
+                timeout=180_000
+            )
+        servers.append(Server(tmp_path / "log-three.txt", tmp_path / "cache"))
+        pages.append(context.new_page())
+        pages[2].goto(servers[2].url)
+        pages[2].get_by_text("read from the cache on disk").wait_for(timeout=180_000)
+        assert len({tuple(card_numbers(page)) for page in pages}) == 1
+        assert all(page.locator("[data-testid='stException']").count() == 0 for page in pages)
+    finally:
+        context.close()
+        for running in servers:
+            running.stop()
+    assert [running.complaints() for running in servers] == [[], [], []]

@@ -2,16 +2,12 @@
 
 import json
 import os
-import resource
-import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import zlib
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from tests.full_disk import full_disk
 from xmlcore.dataset import DataError
 from xmlcore.store import Store, StoreError, default_folder, get_features, put_features
 
@@ -240,30 +237,6 @@ def test_arrays_in_use_stay_readable_when_their_entry_goes(tmp_path, loss):
     }[loss]()
     assert loss == "replaced" or store.get("k") is None
     np.testing.assert_array_equal(mapped, array)
-
-
-@contextmanager
-def full_disk(folder: Path):
-    """A folder on a disk of 1 MB where this user may mount one, else files that may not grow beyond 1 MB."""
-    folder.mkdir()
-    mounted = (
-        os.getuid() == 0
-        and shutil.which("mount") is not None
-        and subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", folder], capture_output=True, check=False
-        ).returncode
-        == 0
-    )
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    if not mounted:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
-    try:
-        yield
-    finally:
-        if mounted:
-            subprocess.run(["umount", "-l", folder], check=True)
-        else:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_full_disk_costs_neither_the_result_nor_other_entries_and_leaves_no_half_entry(tmp_path):

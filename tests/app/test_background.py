@@ -1,0 +1,116 @@
+"""What a page shows when work behind it dies, is cancelled, or finds the disk full: a clear state, right numbers."""
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import model, sources
+from tests.app.test_frame import SECONDS, start
+from tests.full_disk import full_disk
+from xmlcore.store import Store
+
+RETRY = "Factorise again"
+CACHES = (model.model_of, model.test_scores, model._answer)
+
+
+@pytest.fixture(autouse=True)
+def nobody_was_here_before():
+    """Nothing is ready when a test begins, and nothing of it is left when it ends."""
+    for cached in CACHES:
+        cached.cache.clear()
+    yield
+    for cached in CACHES:
+        cached.cache.clear()
+
+
+@pytest.fixture
+def in_a_process(monkeypatch, tmp_path) -> None:
+    """The embedded data set as if it were large: factorised in a process of its own."""
+    monkeypatch.setattr(model, "FLOAT64_LIMIT", 1_000)
+    kept = Store(tmp_path / "cache")
+    monkeypatch.setattr(model, "store", lambda: kept)
+
+
+def the_model() -> model.Model:
+    return model.model_of(sources.names()[0], "")
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def cards(app: AppTest) -> list[str]:
+    return [metric.value for metric in app.metric]
+
+
+def status(app: AppTest) -> str:
+    return " ".join(caption.value for caption in app.sidebar.caption)
+
+
+def retry(app: AppTest):
+    return next(button for button in app.sidebar.button if button.label == RETRY)
+
+
+def running_process(app: AppTest):
+    """The process that factorises, once it runs."""
+    until(lambda: the_model().task and the_model().task.state == "running" and the_model().task._process)
+    return the_model().task._process
+
+
+@pytest.mark.usefixtures("in_a_process")
+def test_a_killed_process_is_named_the_numbers_stay_and_it_can_be_tried_again():
+    app = start()
+    before = cards(app)
+    assert len(before) == 12
+    running_process(app).kill()
+    until(lambda: the_model().progress.error)
+    app.run()
+    assert not app.exception
+    assert "not factorised (died: its process was killed" in status(app)
+    assert "each λ is solved by Cholesky" in status(app)
+    assert cards(app) == before
+    app.sidebar.number_input(key="reg_lambda").set_value(7.0).run()  # still answered, and exactly
+    other = cards(app)
+    assert other != before
+    retry(app).click().run()
+    until(lambda: the_model().ready or the_model().progress.error)
+    assert the_model().ready, the_model().progress.error
+    for cached in CACHES[1:]:
+        cached.cache.clear()  # else the answers by Cholesky would be shown again
+    app.run()
+    assert "factorised in" in status(app)
+    assert [float(value) for value in cards(app)] == pytest.approx([float(value) for value in other], abs=0.011)
+
+
+@pytest.mark.usefixtures("in_a_process")
+def test_a_cancelled_process_is_called_cancelled():
+    app = start()
+    before = cards(app)
+    running_process(app)
+    app.run()
+    next(button for button in app.sidebar.button if button.label == "Cancel the factorisation").click().run()
+    until(lambda: the_model().progress.error)
+    app.run()
+    assert "not factorised (cancelled" in status(app)
+    assert retry(app)
+    assert cards(app) == before
+
+
+@pytest.mark.parametrize("largest_in_a_thread", [1_000, 5_000], ids=["in a process", "in a thread"])
+def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest_in_a_thread):
+    monkeypatch.setattr(model, "FLOAT64_LIMIT", largest_in_a_thread)
+    with full_disk(tmp_path / "disk"):
+        kept = Store(tmp_path / "disk", max_bytes=1 << 30)
+        monkeypatch.setattr(model, "store", lambda: kept)
+        app = start()
+        before = cards(app)
+        until(lambda: the_model().ready or the_model().progress.error)
+        app.run()
+        assert not app.exception
+        assert "the disk is full" in status(app)
+        assert ("factorised in" in status(app)) == (largest_in_a_thread == 5_000)
+        assert cards(app) == before
