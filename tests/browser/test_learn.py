@@ -70,6 +70,33 @@ def test_a_deleted_cell_is_named_and_survives_a_visit_to_another_page(server, vi
     assert "freeciv, chess is empty" in message.inner_text()
 
 
+def tab_to_the_next_table(page) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "CANVAS":
+            return
+    pytest.fail("60 presses of Tab reach no further table")
+
+
+def press(page, *keys: str) -> None:
+    """At the pace of a quick hand: the table redraws its selection between two keys."""
+    for key in keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(150)
+
+
+def test_both_tables_of_the_example_are_edited_by_the_keyboard_alone(server, visit):
+    page = visit(f"{server.url}/learn", width=1440, height=1000)
+    main = page.get_by_test_id("stMain")
+    assert "XML-ridge ranks Game first" in main.inner_text()
+    tab_to_the_next_table(page)
+    press(page, "ArrowRight", "ArrowRight", "ArrowDown", "3", "Enter")  # freeciv, play
+    settled(page, "document.body.innerText.includes('both variants rank Chess first, a label on 1 document of 5')")
+    tab_to_the_next_table(page)
+    press(page, *["ArrowRight"] * 4, "ArrowDown", "Enter")  # freeciv, Chess
+    settled(page, "document.body.innerText.includes('both variants rank Game first')")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_lecture_fits_a_small_projector_and_its_buttons_step_lambda(server, visit, dark):
     page = visit(f"{server.url}/lecture?reg_lambda=4", dark=dark)
