@@ -18,7 +18,7 @@ SAMPLE = 1_000
 REFERENCE_ROWS = 50
 REFERENCE_SHARES = (1e-5, 1e-3, 1e-1)  # λ of the comparisons with float64, as shares of the largest eigenvalue
 KEPT_SCORES = 4e9  # bytes: scores of all test rows are kept where they take no more
-BLOCK_BYTES = 1_000_000_000  # of scores, where they are not kept
+BLOCK_BYTES = 500_000_000  # of scores, where they are not kept
 NOT_COUNTED = ("make the data", "write row blocks")  # making data is no part of using it
 
 
@@ -143,7 +143,7 @@ def _time_rows(
     weights = inverse_propensity(label_counts, 0.9, 2.6, fac.n_train)
     if P.shape[0] * fac.n_labels * 4 > KEPT_SCORES:
         in_blocks = partial(evaluate, fac, P, Y, middle, theta, theta, memory_budget=BLOCK_BYTES)
-        recorder.run(f"change λ, {who}", in_blocks, target=goal.lam[column], note="scores in blocks of 1 GB")
+        recorder.run(f"change λ, {who}", in_blocks, target=goal.lam[column], note="scores in blocks of 0.5 GB")
         return
 
     def change_lambda() -> np.ndarray:
