@@ -65,7 +65,7 @@ def gains_and_losses() -> None:
     held_parts = by_bin(ghost, METRICS[metric], bins) if ghost else None
     recall = recall_by_bin(answer.evaluation, K, dataset.Y_test, bins)
     held_recall = recall_by_bin(ghost.evaluation, K, dataset.Y_test, bins) if ghost else None
-    answer_in_words.markdown(verdict(parts, table.difference, name, answer.rows_text))
+    answer_in_words.markdown(verdict(parts, table.difference, settings.A, name, answer.rows_text))
     left, right = st.columns([3, 2])
     with left:
         show.chart(
@@ -219,8 +219,11 @@ def labels() -> None:
     )
     with st.container(horizontal=True, vertical_alignment="top", wrap=False):
         count = f"All {len(every):,}" if len(every) == len(shown) else f"The first {len(shown):,} of {len(every):,}"
+        which = (
+            f"{count} labels{' found' if text.strip() else ''}" if len(every) else f"No label has “{text}” in its name"
+        )
         st.caption(
-            f"{count} labels{' found' if text.strip() else ''}. Hits: how often a label is rightly among the {K} "
+            f"{which}. Hits: how often a label is rightly among the {K} "
             f"ranked first, without PS (before) and with it (after), of {answer.rows_text}.",
             width="stretch",
         )

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared import frame, model
 from pages.shared.controls import times
-from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers
+from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers, name_of
 from pages.shared.settings import lambda_text
 
 # The frame's λ and A for narrow screens are this page's controls at every width, side by side and larger.
@@ -45,6 +45,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "Number to show by label frequency",
         list(NUMBERS),
         default="P@5",
+        format_func=lambda number: name_of(answer, number),
         required=True,
         key="lecture_chart",
         bind="query-params",

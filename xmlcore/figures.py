@@ -77,8 +77,8 @@ def draw(
 
 def _category_axis(names: Sequence[str]) -> dict:
     if len("".join(names)) > _NARROW_CHARACTERS or any("<br>" in name for name in names):
-        return {"automargin": True}  # on a narrow screen they are turned, and need room below
-    return {"tickangle": 0, "tickfont": {"size": 12}}
+        return {"type": "category", "automargin": True}  # on a narrow screen they are turned, and need room below
+    return {"type": "category", "tickangle": 0, "tickfont": {"size": 12}}  # told: "1" and "2–3" look like numbers
 
 
 def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray) -> dict:

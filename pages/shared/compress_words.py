@@ -25,6 +25,8 @@ Points = Mapping[str, SparsePoint]
 def verdict(points: Points, K: int, rows_text: str) -> str:
     """The answer in a sentence."""
     one = points[RIDGE]
+    if not one.kept:
+        return f"W has so few entries that none is left at this share: all labels score 0, on {rows_text}."
     kept = [
         f"{variant} keeps **{_percent(point.relative['precision'][K])}** of P@{K} and "
         f"**{_percent(point.relative['psprecision'][K])}** of PSP@{K}"

@@ -205,3 +205,6 @@ def _reset_and_hold(settings: Settings) -> None:
             help="Keeps the present setting as a ghost on cards and charts, to compare with, until you release it.",
             width="stretch",
         )
+    if held() and (held().data, held().features) != (settings.data, settings.features):
+        whose = held().data if held().data != settings.data else "other features"
+        st.caption(f"The held setting is of {whose}, and is shown only there.")

@@ -8,23 +8,24 @@ from pages.shared import show
 from xmlcore.analysis import Contributions, FrequencyBins
 from xmlcore.figures import RIDGE_PS
 
-NO_DIFFERENCE = (
-    "Nobody gains and nobody pays: both variants find each label equally often. Raise A above 0 to favour rare labels."
-)
+NO_DIFFERENCE = "Nobody gains and nobody pays: both variants find each label equally often."
+NO_WEIGHTS = "At A = 0 all labels weigh the same: raise it to favour rare ones."
 
 
-def verdict(parts: Contributions, difference: np.ndarray, name: str, rows_text: str) -> str:
+def verdict(parts: Contributions, difference: np.ndarray, A: float, name: str, rows_text: str) -> str:
     """The answer in words.
 
     Args:
         parts: contributions to the metric called name, by bin.
         difference: hits of each label with weighting minus those without, shape (L,).
+        A: of the weighting.
         rows_text: on which rows the numbers are.
     """
     before, after = parts.ridge.sum(), parts.ps.sum()
     total = f"{name} goes from {show.percent(before)} to {show.percent(after)} with PS, on {rows_text}."
     if not difference.any():
-        return f"{NO_DIFFERENCE} {name} is {show.percent(before)} for both, on {rows_text}."
+        why = NO_DIFFERENCE if A > 0 else f"{NO_DIFFERENCE} {NO_WEIGHTS}"
+        return f"{why} {name} is {show.percent(before)} for both, on {rows_text}."
     change = parts.ps - parts.ridge
     gains, pays = _side(parts.bins, change, name), _side(parts.bins, -change, name, sign=-1)
     more, fewer = np.count_nonzero(difference > 0), np.count_nonzero(difference < 0)

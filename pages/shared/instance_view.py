@@ -17,7 +17,7 @@ from pages.shared.model import Answer
 from xmlcore import Dataset, Explanation
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import explanation_bars
-from xmlcore.words import WORD, unknown_words
+from xmlcore.words import WORD, tokenize, unknown_words
 
 WORDS_SHOWN = 14
 LABELS_IN_HOVER = 12
@@ -352,14 +352,15 @@ def text_with_unknown_words(data: Dataset, text: str) -> None:
         marked.append(f"<mark class='unknown'>{told}</mark>" if word.group().lower() in lacking else told)
         end = word.end()
     marked.append(escape(text[end:]))
-    told = (
-        f"<small>Underlined: not among the {data.n_features:,} words of the vocabulary, so without any effect: "
-        f"{escape(', '.join(unknown))}.</small>"
-        if unknown
-        else f"<small>All of its words are among the {data.n_features:,} of the vocabulary, or say nothing, as “the” "
-        "or a number.</small>"
-    )
-    st.html(f"{STYLE}<div class='inst'><div class='text'>{''.join(marked)}</div><p>{told}</p></div>")
+    if unknown:
+        told = f"Underlined: not among the {data.n_features:,} words of the vocabulary, so without any effect: "
+        told += f"{escape(', '.join(unknown))}."
+    elif {str(word) for word in data.feature_names}.isdisjoint(tokenize(text)):
+        told = f"None of the {data.n_features:,} words of the vocabulary is in it."
+    else:
+        told = f"All of its words are among the {data.n_features:,} of the vocabulary, or say nothing, as “the” or a "
+        told += "number."
+    st.html(f"{STYLE}<div class='inst'><div class='text'>{''.join(marked)}</div><p><small>{told}</small></p></div>")
 
 
 def plain_markdown(text: str) -> str:

@@ -17,7 +17,7 @@ MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
 
 def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
     """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent, with those of a held setting small beside them."""
-    lines = [f"| % | {' | '.join(NUMBERS)} |", "|---" * (len(NUMBERS) + 1) + "|"]
+    lines = [f"| % | {' | '.join(name_of(answer, number) for number in NUMBERS)} |", "|---" * (len(NUMBERS) + 1) + "|"]
     for name in (RIDGE, RIDGE_PS):
         cells = [f"**{text}**" for text in _values(answer, name)]
         if ghost:
@@ -28,6 +28,11 @@ def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
         st.caption(f"Small: held, at λ = {lambda_text(ghost.settings.reg_lambda)} and A = {ghost.settings.A:.2f}.")
 
 
+def name_of(answer: model.Answer, number: str) -> str:
+    """A number's name, where K is cut to the labels that there are: P@3 for P@5 where they are three."""
+    return f"{number.split('@')[0]}@{min(NUMBERS[number][1], answer.dataset.n_labels)}"
+
+
 def _values(answer: model.Answer, name: str) -> list[str]:
     variant = answer.evaluation.ridge if name == RIDGE else answer.evaluation.ps
     # A data set with fewer than five labels has no metric at 5: K is cut to their number.
@@ -35,10 +40,11 @@ def _values(answer: model.Answer, name: str) -> list[str]:
 
 
 def contribution_chart(
-    answer: model.Answer, ghost: model.Answer | None, name: str, *, height: int, font_size: int = 14
+    answer: model.Answer, ghost: model.Answer | None, number: str, *, height: int, font_size: int = 14
 ) -> None:
     """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines."""
-    metric, k = NUMBERS[name][0], min(NUMBERS[name][1], answer.dataset.n_labels)
+    metric, k = NUMBERS[number][0], min(NUMBERS[number][1], answer.dataset.n_labels)
+    name = name_of(answer, number)
     bins = frequency_bins(answer.dataset.label_counts, "tens")
 
     def heights(of: model.Answer) -> dict[str, np.ndarray]:

@@ -40,6 +40,7 @@ from xmlcore.linalg import FLOAT64_LIMIT, default_memory_budget
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
+LEAST_TRAIN = 3  # inverse propensities need it
 SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
 MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
@@ -96,6 +97,11 @@ class Model:
         raw = sources.raw(title)
         recipe = features or str(default_recipe(raw))
         refuse_unfitting(raw, recipe)
+        if raw.n_train < LEAST_TRAIN:
+            raise DataError(
+                f"it has {raw.n_train} training instances; expected at least {LEAST_TRAIN}, since a label's weight "
+                "follows from how many of them have it"
+            )
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
         self.dataset = _with_test_rows(self.full, self.rows)

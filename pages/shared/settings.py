@@ -87,8 +87,9 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
                 sentences.append(f"{key} = {params[key]} was refused: expected {expected}. Using {instead}.")
     if "data" in params and params["data"] not in data_names:
         sentences.append(
-            f"There is no data set called “{params['data']}” here: it may be another visitor's upload, or one that has "
-            f"to be downloaded first. Available: {', '.join(data_names)}. Showing {data_names[0]}."
+            f"There is no data set called “{params['data']}” here. An upload lives until its page is loaded anew and "
+            "is seen by nobody else: upload it again. Others have to be downloaded first, on the Data page. "
+            f"Available: {', '.join(data_names)}. Showing {data_names[0]}."
         )
     return sentences
 

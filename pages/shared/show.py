@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.shared.model import Answer
+from pages.shared.model import CARD_KS, Answer
 from xmlcore import Evaluation
 from xmlcore.figures import RIDGE, RIDGE_PS
 
@@ -30,6 +30,7 @@ LAYOUT = """<style>
 .image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 @media (min-width: 641px) { .st-key-body_controls { display: none; } }
 @media (max-width: 640px) {
+  .modebar-container { display: none; }
   .stMainBlockContainer { padding: 4rem 1rem 2rem; }
   .st-key-cards .stElementContainer:has(.stMetric) { min-width: 30%; }
 }
@@ -101,14 +102,7 @@ def points(difference: float) -> str:
     return f"{100 * difference:+.2f}"
 
 
-CARDS = (
-    ("precision", 1, "P@1"),
-    ("precision", 3, "P@3"),
-    ("precision", 5, "P@5"),
-    ("psprecision", 1, "PSP@1"),
-    ("psprecision", 3, "PSP@3"),
-    ("psprecision", 5, "PSP@5"),
-)
+CARDS = {"precision": "P", "psprecision": "PSP"}
 CARD_HELP = {
     "precision": "Of the {k} labels ranked first, the share that is right, averaged over the test instances. It cannot "
     "reach 100 % where instances have fewer than {k} labels.",
@@ -119,31 +113,40 @@ CARD_HELP = {
 
 
 def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
-    """P@K and PSP@K at K = 1, 3, 5 for both variants, with the differences, and those to a held setting."""
+    """P@K and PSP@K at K = 1, 3, 5, cut to the labels that there are, for both variants.
+
+    The second row tells the difference to the first; both tell their change since a held setting where one is held.
+    """
+    n_labels = evaluation.ridge.label_hits.shape[1]
+    shown = [(metric, k) for metric in CARDS for k in sorted({min(k, n_labels) for k in CARD_KS})]
+    change = ", and its change since the held setting in percentage points"
     with st.container(key="cards", gap="xsmall"):
-        st.markdown(f":blue[●] **{RIDGE}**{', and its change since the held setting' if held else ''}")
+        st.markdown(f":blue[●] **{RIDGE}**{change if held else ''}")
         row = st.container(horizontal=True, gap="xsmall")
-        for metric, k, title in CARDS:
+        for metric, k in shown:
             value = evaluation.ridge.metrics[metric][k]
-            then = held.ridge.metrics[metric][k] if held else None
             row.metric(
-                title,
+                f"{CARDS[metric]}@{k}",
                 f"{100 * value:.2f}",
-                delta=None if then is None else points(value - then),
-                delta_description=None if then is None else f"held {100 * then:.2f}",
+                **(_since(value, held.ridge.metrics[metric][k]) if held else {}),
                 help=CARD_HELP[metric].format(k=k),
             )
-        st.markdown(f":orange[◆] **{RIDGE_PS}**, and its difference to {RIDGE} in percentage points")
+        difference = f", and its difference to {RIDGE} in percentage points"
+        st.markdown(f":orange[◆] **{RIDGE_PS}**{change if held else difference}")
         row = st.container(horizontal=True, gap="xsmall")
-        for metric, k, title in CARDS:
+        for metric, k in shown:
             value = evaluation.ps.metrics[metric][k]
+            before = evaluation.ridge.metrics[metric][k]
             row.metric(
-                f"{title} with PS",
+                f"{CARDS[metric]}@{k} with PS",
                 f"{100 * value:.2f}",
-                delta=points(value - evaluation.ridge.metrics[metric][k]),
-                delta_description=f"held {100 * held.ps.metrics[metric][k]:.2f}" if held else None,
+                **(_since(value, held.ps.metrics[metric][k]) if held else {"delta": points(value - before)}),
                 label_visibility="collapsed",
             )
+
+
+def _since(value: float, then: float) -> dict[str, str]:
+    return {"delta": points(value - then), "delta_description": f"held {100 * then:.2f}"}
 
 
 def notes(answer: Answer) -> None:
@@ -161,5 +164,5 @@ def notes(answer: Answer) -> None:
             "labels."
         )
     if data.n_labels < settings.K:
-        sentences.append(f"K = {settings.K} is cut to the {data.n_labels} labels that there are.")
+        sentences.append(f"K = {settings.K} is cut to {data.n_labels}, the number of labels.")
     st.caption(" ".join(sentences))

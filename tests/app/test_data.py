@@ -17,6 +17,7 @@ from pages.shared import data_cost, data_jobs, sources
 from pages.shared.data_export import WRITERS, zipped
 from pages.shared.data_profile import sentence
 from pages.shared.data_upload import limits_text
+from pages.shared.frame import PAGES
 from xmlcore import DataError, Dataset, load_dataset
 from xmlcore.catalog import catalog_entries
 from xmlcore.cost import BlockOutline, Outline, factorization_cost, sample_training
@@ -120,6 +121,33 @@ def test_an_upload_is_recognised_shown_and_used_at_a_press(tmp_path):
     app.switch_page("pages/tune.py").run()
     assert not app.exception
     assert len(app.metric) >= 12
+
+
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_every_page_copes_with_fewer_labels_than_the_cards_count(tmp_path, n_labels):
+    app = upload(data_page(), *xc_files(small(n_labels=n_labels), tmp_path))
+    button(app, "Use this data set").click().run()
+    for entry in PAGES:
+        app.switch_page(entry.path).run()
+        assert not app.exception, entry.title
+        assert not app.error, entry.title
+        if entry.title == "Tune":
+            shown = [f"{name}@{k}" for name in ("P", "PSP") for k in sorted({1, n_labels})]
+            assert [metric.label for metric in app.metric[: len(app.metric) // 2]] == shown
+            assert f"K = 5 is cut to {n_labels}, the number of labels" in texts(app)
+        if entry.title == "Lecture":
+            assert f"P@{n_labels}" in texts(app)
+            assert "P@5" not in texts(app)
+
+
+def test_a_data_set_of_two_training_instances_is_refused_in_words_and_the_default_shown(tmp_path):
+    app = upload(data_page(), *xc_files(small(n_train=2), tmp_path))
+    button(app, "Use this data set").click().run()
+    for page in ("pages/tune.py", "pages/instances.py", "pages/compress.py"):
+        app.switch_page(page).run()
+        assert not app.exception
+        assert any("it has 2 training instances; expected at least 3" in error.value for error in app.error)
+    assert "of 6,131 test instances" in texts(app.switch_page("pages/tune.py").run())
 
 
 def test_a_bad_file_is_one_message_with_its_line_and_the_old_data_set_stays(tmp_path):

@@ -129,3 +129,16 @@ def test_an_internal_link_sets_what_a_control_can_take_and_nothing_else():
     assert app.sidebar.number_input(key="reg_lambda_ps").value == 9.5
     assert app.sidebar.slider(key="A").value == 0.55
     assert "set" not in app.query_params
+
+
+def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to_other_data():
+    app = start()
+    before = [float(metric.value) for metric in app.metric]
+    app.sidebar.button(key="hold_button").click().run()
+    app.sidebar.number_input(key="reg_lambda").set_value(30.0).run()
+    for metric, held in zip(app.metric, before, strict=True):
+        assert float(metric.delta) == pytest.approx(float(metric.value) - held, abs=0.011)
+        assert f"held {held:.2f}" in metric.proto.delta_description
+    assert not any("The held setting is of" in caption.value for caption in app.sidebar.caption)
+    app.sidebar.text_input(key="features").set_value("tfidf+unit+svd:30").run()
+    assert any("The held setting is of other features" in caption.value for caption in app.sidebar.caption)

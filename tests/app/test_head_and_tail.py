@@ -36,7 +36,7 @@ def parts(ridge, ps, counts=(0, 1, 2, 5)):
 
 
 def test_the_verdict_names_who_gains_and_who_pays_and_by_how_much():
-    text = words.verdict(parts([0, 0.1, 0.2, 0.5], [0, 0.15, 0.3, 0.3]), np.array([1, 2, -4]), "P@5", "9 rows")
+    text = words.verdict(parts([0, 0.1, 0.2, 0.5], [0, 0.15, 0.3, 0.3]), np.array([1, 2, -4]), 0.5, "P@5", "9 rows")
     gains, pays, total = text.split("\n")
     assert "on 1–3 training instances: **+15.00 points** of P@5" in gains
     assert "+10.00, is from labels on 2–3" in gains
@@ -47,16 +47,19 @@ def test_the_verdict_names_who_gains_and_who_pays_and_by_how_much():
 
 
 def test_gains_on_both_sides_of_a_loss_are_not_called_one_range():
-    text = words.verdict(parts([0, 0.1, 0.2, 0.1], [0, 0.15, 0.1, 0.15]), np.array([1, -1]), "P@5", "9 rows")
+    text = words.verdict(parts([0, 0.1, 0.2, 0.1], [0, 0.15, 0.1, 0.15]), np.array([1, -1]), 0.5, "P@5", "9 rows")
     assert "Labels in 2 of 4 bins: **+10.00 points**" in text
 
 
 def test_where_nothing_moves_the_verdict_says_what_to_do():
-    assert words.NO_DIFFERENCE in words.verdict(parts([0.1] * 4, [0.1] * 4), np.zeros(3), "P@5", "9 rows")
+    same = [parts([0.1] * 4, [0.1] * 4), np.zeros(3)]
+    assert words.NO_DIFFERENCE in words.verdict(*same, 0.5, "P@5", "9 rows")
+    assert words.NO_WEIGHTS not in words.verdict(*same, 0.5, "P@5", "9 rows")
+    assert words.NO_WEIGHTS in words.verdict(*same, 0.0, "P@5", "9 rows")
 
 
 def test_without_losses_nobody_pays():
-    text = words.verdict(parts([0.1] * 4, [0.1, 0.1, 0.1, 0.2]), np.array([1]), "P@5", "9 rows")
+    text = words.verdict(parts([0.1] * 4, [0.1, 0.1, 0.1, 0.2]), np.array([1]), 0.5, "P@5", "9 rows")
     assert "**Who pays?** Nobody." in text
 
 

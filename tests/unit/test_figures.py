@@ -19,6 +19,7 @@ def profile(n_labels):
 def test_bars_have_the_heights_that_are_given_and_the_held_setting_is_an_outline_over_the_same_variant():
     heights = {RIDGE: np.array([1.0, 2.5]), RIDGE_PS: np.array([1.5, 2.0])}
     figure = grouped_bars(["1", "2–3"], heights, x_title="x", y_title="y", held={RIDGE: np.array([9.0, 9.0])})
+    assert figure.layout.xaxis.type == "category"  # these names look like numbers, by which Plotly would place them
     for name, values in heights.items():
         np.testing.assert_array_equal(trace_of(figure, name).y, values)
     ghost = trace_of(figure, f"{RIDGE}, held")

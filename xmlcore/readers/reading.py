@@ -48,6 +48,7 @@ FORMATS: dict[str, Format] = {
     )
 }
 
+_EXPECTED = f"expected one of: {'; '.join(form.title for form in FORMATS.values())}"
 _SUFFIXES = re.compile(r"(?i)(\.(zip|tgz|tar|gz|txt|arff|xml|npz|npy|csv|tsv|jsonl?|svm|libsvm|mat|parquet|dat))+$")
 
 
@@ -126,13 +127,14 @@ def _recognised(files: Files) -> Recognition:
 def _unknown(files: Files) -> str:
     if len(files) > 1:
         names = ", ".join(file.name for file in files[:5]) + (", …" if len(files) > 5 else "")
-        return (
-            f"no known format fits these {len(files)} files ({names}); expected one of the formats listed in the help"
-        )
+        return f"no known format fits these {len(files)} files ({names}); {_EXPECTED}"
     file = files[0]
     if file.path.stat().st_size == 0:
         return f"{file.name} is empty; expected a data set"
     head = file.head()
+    if file.has_suffix(".npz", ".npy"):
+        together = "expected files of features and of labels together, such as X.trn.npz and Y.trn.npz"
+        return f"{file.name} alone is no data set; {together}"
     if not is_text(file):
         try:
             head.decode()
@@ -140,9 +142,9 @@ def _unknown(files: Files) -> str:
         except UnicodeDecodeError as error:
             line = head[: error.start].count(b"\n") + 1
         kind = "text in UTF-8 nor a binary format known here"
-        return f"{file.name}, line {line}: the file is neither {kind}; expected a format listed in the help"
+        return f"{file.name}, line {line}: the file is neither {kind}; {_EXPECTED}"
     first = head.split(b"\n")[0].decode(errors="replace")
-    return f"{file.name}, line 1: {first[:60]!r} fits no known format; expected a format listed in the help"
+    return f"{file.name}, line 1: {first[:60]!r} fits no known format; {_EXPECTED}"
 
 
 def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:

@@ -32,6 +32,7 @@ def test_every_format_has_a_title_help_and_an_example():
     [
         ("empty.txt", b"", "empty.txt is empty; expected a data set"),
         ("b.txt", b"ab\ncd\x00\x01", "b.txt, line 2: the file is neither text in UTF-8 nor a binary format known here"),
+        ("x.npz", b"PK\x03\x04\xff", "x.npz alone is no data set; expected files of features and of labels together"),
         ("l.txt", b"ab\n\xe9t\xe9 0:1\n", "l.txt, line 2: the file is neither text in UTF-8"),
         ("n.txt", b"a novel begins\nhere\n", "n.txt, line 1: 'a novel begins' fits no known format"),
         ("w.txt", "0 0:1\n".encode("utf-16"), "w.txt, line 1: the file is neither text in UTF-8"),
