@@ -128,7 +128,9 @@ def parse_tables(train: Table, test: Table | None, limits: Limits) -> Parsed:
     if roles.label is not None:
         cells = [row[table.columns.index(roles.label)] for table in tables for _, row in table.rows]
         delimiter = find_delimiter(cell.strip() for cell in cells if isinstance(cell, str))
-        between = {None: "", " ": " with blanks between"}.get(delimiter, f" with {delimiter!r} between")
+        between = {None: ", one or a list of them in a cell", " ": " with blanks between"}.get(
+            delimiter, f" with {delimiter!r} between"
+        )
         notes.append(f"Labels are in the column {roles.label!r}{between}; text in {_listed(roles.texts)}.")
     else:
         notes.append(f"Labels are {len(roles.indicators)} columns of 0 and 1; text in {_listed(roles.texts)}.")
