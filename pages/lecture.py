@@ -21,7 +21,10 @@ STYLE = """<style>
 .st-key-lecture_numbers th { font-size: clamp(0.9rem, 2vw, 1.5rem); }
 .st-key-lecture_numbers td { font-size: clamp(1.15rem, 3.6vw, 2.75rem); }
 .st-key-lecture_numbers td:first-child { font-size: clamp(0.8rem, 1.9vw, 1.4rem); text-align: left; }
-@media (max-width: 640px) { .stApp .st-key-body_controls { flex-direction: column; gap: 0.5rem; } }
+@media (max-width: 640px) {
+  .stApp .st-key-body_controls { flex-direction: column; gap: 0.5rem; }
+  .js-plotly-plot text { font-size: 11px !important; }
+}
 </style>"""
 
 settings = frame.guard()

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
@@ -93,6 +94,7 @@ class Model:
     """
 
     def __init__(self, title: str, features: str) -> None:
+        _compile_beside()
         self.title, self.features = title, features
         raw = sources.raw(title)
         recipe = features or str(default_recipe(raw))
@@ -216,6 +218,14 @@ class Model:
         data = self.dataset
         matrices = 4 * self.size * (self.size + data.n_labels + data.n_test)
         return matrices + sources.dataset_bytes(self.full)
+
+
+@cache
+def _compile_beside() -> None:
+    """Begins to compile what ranks and measures, or to load it, while the first data set is made ready."""
+    tiny = np.eye(4, dtype=np.float32)
+    arguments = (tiny, sparse.csr_array(tiny), np.ones(4), np.ones(4))
+    threading.Thread(target=evaluate_scores, args=arguments, name="compile", daemon=True).start()
 
 
 def _sample_rows(data: Dataset) -> np.ndarray:
