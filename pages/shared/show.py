@@ -25,8 +25,8 @@ LAYOUT = """<style>
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .st-key-drawn_count { display: none; }
 .image-buttons { display: flex; gap: 0.75rem; }
-.image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; opacity: 0.8; }
-.image-buttons button:is(:hover, :focus-visible) { opacity: 1; text-decoration: underline; }
+.image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; }
+.image-buttons button:is(:hover, :focus-visible) { text-decoration: underline; }
 .image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 @media (min-width: 641px) { .st-key-body_controls { display: none; } }
 @media (max-width: 640px) {
@@ -140,13 +140,19 @@ def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
             row.metric(
                 f"{CARDS[metric]}@{k} with PS",
                 f"{100 * value:.2f}",
-                **(_since(value, held.ps.metrics[metric][k]) if held else {"delta": points(value - before)}),
+                **(_since(value, held.ps.metrics[metric][k]) if held else _delta(value - before)),
                 label_visibility="collapsed",
             )
 
 
 def _since(value: float, then: float) -> dict[str, str]:
-    return {"delta": points(value - then), "delta_description": f"held {100 * then:.2f}"}
+    return {**_delta(value - then), "delta_description": f"held {100 * then:.2f}"}
+
+
+def _delta(difference: float) -> dict[str, str]:
+    """A difference as a card shows it; what is 0 as shown gets neither an arrow nor a colour."""
+    shown = points(difference)
+    return {"delta": shown} if float(shown) else {"delta": "±0.00", "delta_arrow": "off", "delta_color": "off"}
 
 
 def notes(answer: Answer) -> None:

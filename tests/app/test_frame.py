@@ -142,3 +142,8 @@ def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to
     assert not any("The held setting is of" in caption.value for caption in app.sidebar.caption)
     app.sidebar.text_input(key="features").set_value("tfidf+unit+svd:30").run()
     assert any("The held setting is of other features" in caption.value for caption in app.sidebar.caption)
+
+
+def test_no_difference_is_neither_a_rise_nor_a_fall():
+    app = start(A="0")
+    assert [metric.delta for metric in app.metric][6:] == ["±0.00"] * 6
