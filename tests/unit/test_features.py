@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from xmlcore import embeddings
 from xmlcore.dataset import DataError, Dataset
@@ -100,6 +101,15 @@ def test_counts_get_tfidf_and_unit_rows_by_default_and_other_features_stay():
     assert str(default_recipe(a_dataset())) == "tfidf+unit"
     assert str(default_recipe(a_dataset(feature_kind="values"))) == "raw"
     assert str(default_recipe(a_dataset(X_train=(COUNTS,), X_test=(COUNTS[:2],), feature_kind="values"))) == "unit"
+
+
+@pytest.mark.parametrize("recipe", ["tfidf", "tfidf+unit"])
+def test_tfidf_and_unit_length_are_those_of_scikit_learn(recipe):
+    data = random_counts(200, 60)
+    theirs = TfidfTransformer(norm="l2" if "unit" in recipe else None, sublinear_tf=True).fit(data.X_train)
+    made, _ = fit_features(data, recipe)
+    for ours, raw in ((made.X_train, data.X_train), (made.X_test, data.X_test)):
+        np.testing.assert_allclose(ours.toarray(), theirs.transform(raw).toarray(), rtol=1e-5)
 
 
 def test_tfidf_is_the_formula_that_its_documentation_states():
