@@ -6,6 +6,7 @@ import streamlit as st
 from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
 from pages.shared.head_tail_words import shares_caption, verdict
+from pages.shared.instance_view import plain_markdown
 from pages.shared.settings import link
 from xmlcore.analysis import (
     Contributions,
@@ -219,9 +220,9 @@ def labels() -> None:
     )
     with st.container(horizontal=True, vertical_alignment="top", wrap=False):
         count = f"All {len(every):,}" if len(every) == len(shown) else f"The first {len(shown):,} of {len(every):,}"
-        which = (
-            f"{count} labels{' found' if text.strip() else ''}" if len(every) else f"No label has “{text}” in its name"
-        )
+        which = f"{'One label' if len(every) == 1 else f'{count} labels'}{' found' if text.strip() else ''}"
+        if not len(every):
+            which = f"No label has “{plain_markdown(text.strip())}” in its name"
         st.caption(
             f"{which}. Hits: how often a label is rightly among the {K} "
             f"ranked first, without PS (before) and with it (after), of {answer.rows_text}.",
