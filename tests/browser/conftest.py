@@ -163,6 +163,21 @@ def set_slider(page, label: str, value: float) -> None:
     raise AssertionError(f"the slider {label} did not reach {value}")
 
 
+def click_in_table(page, table, x: float, y: float, chosen: str) -> None:
+    """Clicks into a table, x and y pixels from its corner, until the part of it with this selector is there.
+
+    A table is drawn on a canvas and redrawn while a page grows: a click in between chooses something else, or nothing.
+    """
+    for _ in range(5):
+        box = table.bounding_box()
+        page.mouse.click(box["x"] + x, box["y"] + y)
+        for _ in range(50):
+            if table.locator(chosen).count():
+                return
+            page.wait_for_timeout(100)
+    raise AssertionError(f"five clicks have not chosen {chosen}")
+
+
 def card_numbers(page) -> list[float]:
     """The twelve numbers of the cards: six of XML-ridge, then six with PS."""
     texts = page.locator(".st-key-cards [data-testid='stMetricValue']").all_inner_texts()

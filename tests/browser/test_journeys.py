@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.conftest import wait_until_idle
+from tests.browser.conftest import click_in_table, wait_until_idle
 from xmlcore import RidgeFactorization, fit_features, load_dataset
 from xmlcore.predictions import predictions_from_scores, write_predictions
 
@@ -80,8 +80,7 @@ def test_a_row_of_the_label_table_leads_to_the_instances_where_it_was_won(server
     page = open_when_factorised(visit, f"{server.url}/head_and_tail?find_label=game::arcade")
     table = page.get_by_test_id("stDataFrame").last
     table.scroll_into_view_if_needed()
-    box = table.bounding_box()
-    page.mouse.click(box["x"] + 18, box["y"] + 52)  # the box before the first row
+    click_in_table(page, table, 18, 52, "tr[aria-selected='true']")  # the box before the first row
     main = page.get_by_test_id("stMain")
     main.get_by_text("Won: ").first.wait_for()
     wait_until_idle(page)
