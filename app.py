@@ -3,7 +3,6 @@
 import streamlit as st
 
 from pages.shared import behind, controls, frame, mirror, model, settings, show, sources
-from xmlcore import DataError
 
 st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
 page = frame.navigation()
@@ -23,9 +22,8 @@ if problem:
 controls.body_controls(current, model.lambda_range_of)
 with behind.visitor_first():
     try:
-        frame.run(page, current)
-    except DataError as error:  # worded for the visitor
-        st.error(str(error), icon=":material/error:")
+        with frame.worded_errors():
+            frame.run(page, current)
     except Exception:
         mirror.end_run()  # an error is drawn too
         raise

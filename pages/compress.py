@@ -155,4 +155,4 @@ def page(polls: bool) -> None:
 
 waits = answer.model.ready and not work.curves(answer).done
 waits = waits and (quick or st.session_state.get(WANTED) == (settings.data, settings.features))
-st.fragment(page, run_every=behind.POLL_SECONDS if waits else None)(waits)
+frame.fragment(page, run_every=behind.POLL_SECONDS if waits else None)(waits)

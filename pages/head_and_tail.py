@@ -44,7 +44,7 @@ def in_percent(ridge: object, ps: object) -> dict:
 
 
 # The answer in words, then the contributions that sum to the metric, and recall beside them.
-@st.fragment
+@frame.fragment
 def gains_and_losses() -> None:
     answer_in_words = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -116,7 +116,7 @@ def gains_and_losses() -> None:
 
 
 # Head, torso and tail: where they begin, and the share of P@K that each has.
-@st.fragment
+@frame.fragment
 def head_torso_and_tail() -> None:
     st.subheader("Head, torso and tail")
     tail_below, head_from = st.select_slider(
@@ -174,7 +174,7 @@ def head_torso_and_tail() -> None:
 
 
 # Every label, and the test instances of the one that is chosen.
-@st.fragment
+@frame.fragment
 def labels() -> None:
     st.subheader("Labels that gain and labels that pay")
     label = labels_of.chosen_label(settings.data, dataset.n_labels)

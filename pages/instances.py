@@ -104,7 +104,7 @@ def own_document() -> None:
     explained(subject)
 
 
-@st.fragment
+@frame.fragment
 def page() -> None:
     """All of the page: what is chosen here does not run the rest again."""
     find.show_refusals()

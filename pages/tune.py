@@ -77,7 +77,7 @@ def of_all(polls: bool) -> None:
 
 if answer.model.full.n_test > answer.dataset.n_test:
     polls_all = answer.model.ready and not paths.whole_test_set(answer).done
-    st.fragment(of_all, run_every=behind.POLL_SECONDS if polls_all else None)(polls_all)
+    frame.fragment(of_all, run_every=behind.POLL_SECONDS if polls_all else None)(polls_all)
 
 # What other values of λ would give, filled in behind the page.
 st.subheader("Along λ", help=paths.HELP)
@@ -115,7 +115,7 @@ def along_lambda(polls: bool) -> None:
 
 
 polls = answer.model.ready and not all(each.done for each in paths.paths(answer))
-st.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)(polls)
+frame.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)(polls)
 
 # What can be had at all: P@K against PSP@K over λ, A and B.
 st.subheader("What can be had at all")
@@ -158,4 +158,4 @@ def what_can_be_had(polls: bool) -> None:
 
 wanted = st.toggle("Search λ, A and B", value=False, key="search", bind="query-params")
 polls_search = wanted and answer.model.ready and not paths.search(answer).done
-st.fragment(what_can_be_had, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)
+frame.fragment(what_can_be_had, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)

@@ -7,7 +7,7 @@ import threading
 import streamlit as st
 from cachetools import LRUCache
 
-from pages.shared import behind
+from pages.shared import behind, frame
 from pages.shared.comparison import OtherSystem, cut_to_answer
 from pages.shared.model import Answer, store
 from xmlcore import DataError
@@ -60,7 +60,7 @@ def section(answer: Answer) -> None:
     """Each baseline with what it is, what has become of it, and a button; polls while one is being trained."""
     st.subheader("Baselines, trained here")
     polls = is_training(answer)
-    st.fragment(_rows, run_every=behind.POLL_SECONDS if polls else None)(answer, polls)
+    frame.fragment(_rows, run_every=behind.POLL_SECONDS if polls else None)(answer, polls)
 
 
 def _rows(answer: Answer, polls: bool) -> None:

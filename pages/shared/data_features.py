@@ -7,7 +7,7 @@ import threading
 import streamlit as st
 from cachetools import LRUCache
 
-from pages.shared import data_choose, data_cost, mirror, sources
+from pages.shared import data_choose, data_cost, frame, mirror, sources
 from pages.shared.model import Model
 from xmlcore import DataError, FeatureRecipe
 from xmlcore.cost import Outline, outline
@@ -36,7 +36,7 @@ def outline_of(of: Model) -> Outline:
 
 def section(of: Model) -> None:
     """What is made of the features, and what that costs."""
-    st.fragment(_section)(of)
+    frame.fragment(_section)(of)
 
 
 def _section(of: Model) -> None:

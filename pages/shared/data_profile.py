@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from cachetools import LRUCache, cached
 
-from pages.shared import show, sources
+from pages.shared import frame, show, sources
 from pages.shared.model import Model
 from xmlcore import Dataset
 from xmlcore.figures import MOST_POINTS, label_frequencies
@@ -184,7 +184,7 @@ def _labels_table(found: Profile) -> pd.DataFrame:
 
 def pairs(of: Model) -> None:
     """The labels that go together."""
-    st.fragment(_pairs)(of.full)
+    frame.fragment(_pairs)(of.full)
 
 
 def _pairs(data: Dataset) -> None:
@@ -240,7 +240,7 @@ def _pairs(data: Dataset) -> None:
 
 def instances(of: Model) -> None:
     """Ten instances, drawn at random, and ten others at a press of a button."""
-    st.fragment(_instances)(of.full)
+    frame.fragment(_instances)(of.full)
 
 
 def _instances(data: Dataset) -> None:

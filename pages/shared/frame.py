@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 
 import streamlit as st
 
 from pages.shared.settings import Settings
+from xmlcore import DataError
 
 SETTINGS = "_settings_of_this_run"
 
@@ -35,6 +39,26 @@ def navigation() -> st.Page:
     """Registers the menu and gives the page that the address asks for."""
     pages = [st.Page(entry.path, title=entry.title, default=entry is PAGES[0]) for entry in PAGES]
     return st.navigation(pages, position="top")
+
+
+@contextmanager
+def worded_errors() -> Iterator[None]:
+    """Shows what is wrong with the data as the sentence that says so; the page ends there."""
+    try:
+        yield
+    except DataError as error:
+        st.error(str(error), icon=":material/error:")
+
+
+def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:
+    """`st.fragment` whose own runs, which do not pass through `app.py`, word errors of the data as that does."""
+
+    @wraps(function)
+    def worded(*args: object) -> None:
+        with worded_errors():
+            function(*args)
+
+    return st.fragment(worded, run_every=run_every)
 
 
 def run(page: st.Page, settings: Settings) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.shared import frame, mirror, show
 from pages.shared import instance_find as find
-from pages.shared import mirror, show
 from pages.shared.instance_subject import Listed, Subject, explain
 from pages.shared.model import Answer
 from xmlcore import Dataset, Explanation
@@ -186,7 +186,7 @@ def chosen_label(answer: Answer, subject: Subject) -> int | None:
     return candidates[0] if candidates else None
 
 
-@st.fragment
+@frame.fragment
 def why(answer: Answer, subject: Subject) -> None:
     """Chooses a label and explains its score, as a sum over words and as a sum over training instances."""
     state, data = st.session_state, answer.dataset

@@ -18,7 +18,7 @@ from cachetools import LRUCache, cached
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from pages.shared import sources
+from pages.shared import frame, sources
 from pages.shared.settings import Settings, held
 from xmlcore import (
     DataError,
@@ -395,6 +395,6 @@ def status(settings: Settings) -> None:
         if waiting and (model.ready or progress.error):
             st.rerun()
 
-    st.fragment(line, run_every=STATUS_SECONDS if waiting else None)()
+    frame.fragment(line, run_every=STATUS_SECONDS if waiting else None)()
     if store() is not None and store().notices:
         st.caption(f"Cache on disk: {store().notices[-1]}")

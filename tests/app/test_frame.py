@@ -147,3 +147,22 @@ def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to
 def test_no_difference_is_neither_a_rise_nor_a_fall():
     app = start(A="0")
     assert [metric.delta for metric in app.metric][6:] == ["±0.00"] * 6
+
+
+def test_a_part_of_a_page_words_what_is_wrong_with_the_data_and_the_rest_goes_on():
+    def script():
+        import streamlit as st
+
+        from pages.shared.frame import fragment
+        from xmlcore import DataError
+
+        def part(name: str) -> None:
+            raise DataError(f"{name} is not there any more")
+
+        fragment(part)("Debtags")
+        st.write("the rest")
+
+    app = AppTest.from_function(script, default_timeout=SECONDS).run()
+    assert not app.exception
+    assert [error.value for error in app.error] == ["Debtags is not there any more"]
+    assert app.markdown[0].value == "the rest"
