@@ -59,7 +59,7 @@ def frequency_bins(label_counts: np.ndarray, kind: str = "twos", n_shares: int =
             starts.append(starts[-1] * base)
     else:
         raise DataError(f"kind is {kind!r}; expected one of {', '.join(BIN_KINDS)}")
-    ends = [start - 1 for start in starts[1:]] + [largest]
+    ends = [start - 1 for start in starts[1:]] + [max(largest, starts[-1])]
     if kind == "tens":
         ends[-1] = starts[-1] * 10 - 1
     elif kind == "twos":
@@ -114,7 +114,7 @@ def contributions(
     """Contribution to P@K ("precision") or PSP@K ("psprecision") by bin, for both variants.
 
     k: one of evaluation.ks; metric_inverse_propensity: θ (L,) with which the evaluation measured.
-    Raises DataError for another metric or K.
+    Raises DataError for another metric or K, and for bins of other labels.
     """
     if metric not in CONTRIBUTION_METRICS:
         raise DataError(f"metric is {metric!r}; expected one of {', '.join(CONTRIBUTION_METRICS)}")
@@ -124,8 +124,15 @@ def contributions(
         else label_contributions(label_hits, evaluation.n_rows, k)
         for label_hits in _label_hits(evaluation, k)
     ]
-    ridge, ps = (np.bincount(bins.of_label, weights=each, minlength=len(bins.names)) for each in both)
+    ridge, ps = (_summed(each, bins) for each in both)
     return Contributions(metric, k, bins, ridge, ps)
+
+
+def _summed(values: np.ndarray, bins: FrequencyBins) -> np.ndarray:
+    """Values of the labels, shape (L,), added up within each bin."""
+    if values.shape != bins.of_label.shape:
+        raise DataError(f"bins are of {bins.of_label.size} labels, the evaluation of {values.size}; expected the same")
+    return np.bincount(bins.of_label, weights=values, minlength=len(bins.names))
 
 
 def label_contributions(
@@ -161,32 +168,9 @@ class BinRecall:
 
 def recall_by_bin(evaluation: Evaluation, k: int, Y: sparse.csr_array, bins: FrequencyBins) -> BinRecall:
     """Recall within each bin, over all of its assignments in Y (the evaluated rows). Raises DataError for another K."""
-    total = np.bincount(bins.of_label, weights=_counts(Y, evaluation), minlength=len(bins.names))
-    ridge, ps = (
-        _divided(np.bincount(bins.of_label, weights=label_hits, minlength=len(bins.names)), total)
-        for label_hits in _label_hits(evaluation, k)
-    )
+    total = _summed(_counts(Y, evaluation), bins)
+    ridge, ps = (_divided(_summed(label_hits, bins), total) for label_hits in _label_hits(evaluation, k))
     return BinRecall(k, bins, total.astype(np.int64), ridge, ps)
-
-
-@dataclass(frozen=True, eq=False)
-class RankFrequency:
-    """Labels by falling training frequency.
-
-    Attributes:
-        label: label indices, most frequent first, ties by index, shape (L,).
-        count: their training frequencies, shape (L,), int64.
-    """
-
-    label: np.ndarray
-    count: np.ndarray
-
-
-def rank_frequency(label_counts: np.ndarray) -> RankFrequency:
-    """The label frequency profile (the paper's first figure): rank 1 is the most frequent label."""
-    counts = _as_counts(label_counts)
-    order = np.argsort(-counts, kind="stable")
-    return RankFrequency(order, counts[order])
 
 
 @dataclass(frozen=True, eq=False)

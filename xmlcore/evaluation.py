@@ -81,10 +81,9 @@ def evaluate(
 
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
-    ruler = make_ruler(Y, metric_inverse_propensity, _largest(ks))
+    ruler = _ruler(Y, metric_inverse_propensity, ks)
     n_rows, n_labels = ruler.Y.shape
-    if np.shape(P)[0] != n_rows:
-        raise DataError(f"P has {np.shape(P)[0]} rows and Y {n_rows}; expected the same")
+    check_rows(P, ruler.Y.shape, exclude)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     top = np.empty((n_rows, ruler.k_max), dtype=np.int32)
     top_ps = np.empty_like(top)
@@ -126,7 +125,7 @@ def evaluate_scores(
     scores_ps: unweighted scores of the weighted variant, where it has its own λ. reg_lambda, reg_lambda_ps: passed on
     to the result. The rest, and what is raised, as in `evaluate`.
     """
-    ruler = make_ruler(Y, metric_inverse_propensity, _largest(ks))
+    ruler = _ruler(Y, metric_inverse_propensity, ks)
     _check_rows(scores.shape, ruler)
     if scores_ps is None:
         top, top_ps = top_k_both(scores, inverse_propensity, ruler.k_max, exclude)
@@ -191,9 +190,28 @@ def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None)
         yield slice(start, min(start + step, n_rows))
 
 
+def check_rows(P: np.ndarray, shape: tuple[int, int], exclude: sparse.csr_array | None) -> None:
+    """Raises DataError where P and the mask are not of the rows, and the mask not of the labels, of Y's shape."""
+    if np.ndim(P) != 2 or np.shape(P)[0] != shape[0]:
+        raise DataError(f"P has shape {np.shape(P)} and Y {tuple(shape)}; expected a row of P for each of Y")
+    check_mask(exclude, shape)
+
+
+def check_mask(exclude: sparse.csr_array | None, shape: tuple[int, int]) -> None:
+    """Raises DataError where pairs to be left out of rankings come in another shape than the labels."""
+    if exclude is not None and tuple(exclude.shape) != tuple(shape):
+        raise DataError(f"exclude has shape {tuple(exclude.shape)}; expected that of the labels, {tuple(shape)}")
+
+
+def _ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray, ks: Sequence[int]) -> Ruler:
+    if metric_inverse_propensity is None:
+        raise DataError("metric_inverse_propensity is None; expected a weight for each label: ones where all are equal")
+    return make_ruler(Y, metric_inverse_propensity, _largest(ks))
+
+
 def _largest(ks: Sequence[int]) -> int:
-    if len(ks) == 0:
-        raise DataError("ks is empty; expected at least one K")
+    if np.ndim(ks) != 1 or len(ks) == 0:
+        raise DataError(f"ks is {ks!r}; expected a sequence of at least one K")
     return max(ks)
 
 

@@ -107,6 +107,7 @@ def missing_labels(top: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, n: 
         raise DataError(f"n is {n}; expected at least 1")
     if np.shape(scores) != ruler.Y.shape:
         raise DataError(f"scores has shape {np.shape(scores)}; expected that of Y, {ruler.Y.shape}")
+    top, scores = np.asarray(top), np.asarray(scores)
     row, place = np.nonzero(~hits(top, ruler) & (top >= 0))
     label = top[row, place].astype(np.int64)
     support = scores[row, label]

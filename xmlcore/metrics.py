@@ -138,8 +138,8 @@ def coverage_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
 def _at_k(name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | None, k: int, normalize=True) -> float:
     ruler = make_ruler(Y, theta, k)
     top = np.asarray(top)
-    if top.ndim == 2 and top.shape[1] < ruler.k_max:
-        raise DataError(f"top has {top.shape[1]} columns; expected at least k = {ruler.k_max}")
+    if top.ndim != 2 or top.shape[1] < ruler.k_max:
+        raise DataError(f"top has shape {top.shape}; expected rows of at least k = {ruler.k_max} labels")
     top = top[:, : ruler.k_max]
     return _METRIC[name](top, hits(top, ruler), ruler, normalize)
 

@@ -128,6 +128,9 @@ def _rank(
         if exclude.shape != scores.shape:
             raise DataError(f"exclude has shape {exclude.shape}; expected that of scores, {scores.shape}")
         exclude = sparse.csr_array(exclude)
+        if not exclude.data.all():
+            exclude = exclude.copy()
+            exclude.eliminate_zeros()
         pointers = exclude.indptr.astype(np.int64)
         masked = exclude.indices.astype(np.int32)
 

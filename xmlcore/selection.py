@@ -13,7 +13,16 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import DataError, Dataset, take_rows
-from xmlcore.evaluation import Evaluation, cut_ks, evaluate, evaluate_ranking, evaluate_rankings, row_blocks
+from xmlcore.evaluation import (
+    Evaluation,
+    check_mask,
+    check_rows,
+    cut_ks,
+    evaluate,
+    evaluate_ranking,
+    evaluate_rankings,
+    row_blocks,
+)
 from xmlcore.leaveout import held_out_scores
 from xmlcore.metrics import make_ruler
 from xmlcore.propensity import inverse_propensity as propensity_weights
@@ -103,6 +112,9 @@ def held_out_path(
     Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
     """
     rows = np.arange(fac.n_train) if rows is None else np.unique(rows)
+    if rows.size and not 0 <= rows[0] <= rows[-1] < fac.n_train:
+        raise DataError(f"rows reach from {rows[0]} to {rows[-1]}; expected indices from 0 to {fac.n_train - 1}")
+    check_mask(exclude, fac.Y_train.shape)
     order = nearest_first(lambdas, current)
     ruler = make_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
     passes = [order] if current is None else [order[:1], order[1:]]
@@ -156,6 +168,7 @@ def search_settings(
     what is raised, as in `evaluation.evaluate` and `propensity.inverse_propensity`.
     """
     ks = cut_ks(ks, Y.shape[1])
+    check_rows(P, Y.shape, exclude)
     ruler = make_ruler(Y, metric_inverse_propensity, ks[-1])
     weights = {
         (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train)
@@ -187,14 +200,6 @@ def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.nda
         if not kept or psp[point] > psp[kept[-1]]:
             kept.append(int(point))
     return np.array(kept[::-1], dtype=np.int64)
-
-
-def best_lambda(evaluations: Iterable[Evaluation], variant: str, metric: str, k: int) -> float:
-    """The λ at which a variant ("ridge" or "ps") has its highest metric@K; of equals the larger, the smoother model."""
-    values = [(getattr(each, variant).metrics[metric][k], each.reg_lambda) for each in evaluations]
-    if not values:
-        raise DataError("evaluations is empty; expected at least one")
-    return max(values)[1]
 
 
 def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:

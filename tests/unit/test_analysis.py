@@ -13,7 +13,6 @@ from xmlcore.analysis import (
     instance_marks,
     label_contributions,
     label_table,
-    rank_frequency,
     recall_by_bin,
     rows_of_label,
 )
@@ -104,12 +103,6 @@ def test_recall_by_bin_is_hits_over_assignments_and_unknown_without_any():
     assert recall.ps[2] == pytest.approx(expected)
 
 
-def test_the_most_frequent_label_has_rank_one():
-    profile = rank_frequency(np.array([3, 9, 0, 9]))
-    assert profile.label.tolist() == [1, 3, 0, 2]
-    assert profile.count.tolist() == [9, 9, 3, 0]
-
-
 def test_the_label_table_and_the_rows_of_a_label_tell_the_same_story():
     evaluation, Y, counts, theta, _ = case(3)
     table = label_table(evaluation, 3, Y, counts, theta)
@@ -169,3 +162,16 @@ def test_bad_arguments_are_named_with_their_value(call, message):
     evaluation, Y, *_ = case(0)
     with pytest.raises(DataError, match=message):
         call(evaluation, Y)
+
+
+def test_bins_of_other_labels_are_refused():
+    evaluation, Y, counts, _, ruler = case(3)
+    bins = frequency_bins(counts[:-1])
+    with pytest.raises(DataError, match="bins are of 19 labels, the evaluation of 20"):
+        contributions(evaluation, 3, "precision", ruler, bins)
+    with pytest.raises(DataError, match="bins are of 19 labels"):
+        recall_by_bin(evaluation, 3, Y, bins)
+
+
+def test_a_bin_that_no_label_falls_in_has_a_name_that_can_be():
+    assert frequency_bins(np.zeros(3, dtype=int), "shares").names == ("unseen", "1")

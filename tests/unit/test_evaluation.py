@@ -117,7 +117,7 @@ def test_masked_pairs_are_in_no_ranking(problem):
 def test_rows_of_P_and_Y_that_differ_are_refused(problem):
     X, Y, X_new, Y_new, theta, theta0 = problem
     fac = RidgeFactorization.fit(X, Y)
-    with pytest.raises(DataError, match="P has 5 rows and Y 33"):
+    with pytest.raises(DataError, match=r"P has shape \(5, 15\) and Y \(33, 9\)"):
         evaluate(fac, fac.project(X_new[:5]), Y_new, 3.0, theta, theta0)
 
 
@@ -146,7 +146,10 @@ def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():
     [
         ({"scores": np.zeros((2, 3))}, r"scores have shape \(2, 3\)"),
         ({"scores": np.full((3, 3), np.nan)}, "scores holds nan in row 0, label 0"),
-        ({"ks": ()}, "ks is empty"),
+        ({"ks": ()}, r"ks is \(\)"),
+        ({"ks": 5}, "ks is 5; expected a sequence"),
+        ({"metric_inverse_propensity": None}, "metric_inverse_propensity is None"),
+        ({"exclude": sparse.csr_array((4, 3))}, r"exclude has shape \(4, 3\)"),
         ({"ks": (0, 1)}, r"ks is \(0, 1\)"),
         ({"inverse_propensity": np.array([1.0, -1.0, 1.0])}, "inverse_propensity holds -1.0"),
         ({"metric_inverse_propensity": np.ones(2)}, "metric_inverse_propensity has shape"),

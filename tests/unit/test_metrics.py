@@ -132,7 +132,7 @@ def test_labels_without_any_assignment_give_zero_and_not_nan():
         ([[0.0], [1.0], [2.0]], np.eye(3), [1, 1, 1], 1, "holds float64"),
         ([[0], [1], [3]], np.eye(3), [1, 1, 1], 1, "top holds label 3"),
         ([[0], [1], [-2]], np.eye(3), [1, 1, 1], 1, "top holds label -2"),
-        ([[0], [1], [2]], np.eye(3), [1, 1, 1], 2, "top has 1 columns; expected at least k = 2"),
+        ([[0], [1], [2]], np.eye(3), [1, 1, 1], 2, r"top has shape \(3, 1\); expected rows of at least k = 2"),
         ([[0], [1], [2]], np.eye(3), [1, 1, 1], 0, "k is 0"),
         ([[0], [1], [2]], 2 * np.eye(3), [1, 1, 1], 1, "Y must hold only 0 and 1; it holds 2"),
         ([[0], [1], [2]], np.eye(3), [1, 1], 1, "metric_inverse_propensity has shape"),

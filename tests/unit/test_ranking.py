@@ -134,3 +134,9 @@ def test_the_places_of_labels_are_those_of_the_ranking(seed, labels, few_values)
 def test_the_place_of_a_label_that_is_not_there_or_cannot_be_compared_is_refused(scores, labels):
     with pytest.raises(DataError, match="expected"):
         label_ranks(np.array(scores), np.array(labels))
+
+
+def test_a_stored_zero_masks_nothing():
+    exclude = sparse.csr_array((np.array([0.0, 1.0]), (np.array([0, 0]), np.array([0, 1]))), shape=(1, 3))
+    assert top_k(np.array([[3.0, 2.0, 1.0]]), 2, exclude).tolist() == [[0, 2]]
+    assert exclude.nnz == 2

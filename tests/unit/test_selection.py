@@ -11,7 +11,6 @@ from xmlcore.evaluation import evaluate, evaluate_scores
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.selection import (
-    best_lambda,
     frontier,
     held_out_path,
     lambda_grid,
@@ -125,12 +124,33 @@ def test_the_frontier_holds_each_point_that_no_other_beats(points):
     assert [points[index] for index in kept] == sorted(undominated)
 
 
-def test_the_best_lambda_has_the_highest_value_and_of_equals_is_the_largest(problem):
-    _, _, fac, P, Y_new, _, theta0 = problem
-    path = list(lambda_path(fac, P, Y_new, lambda_grid(0.1, 1e6, 9), theta0, theta0))
-    best = best_lambda(path, "ps", "psprecision", 3)
-    values = {step.reg_lambda: step.ps.metrics["psprecision"][3] for step in path}
-    assert best == max(value for value, score in values.items() if score == max(values.values()))
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"P": np.ones((40, 15))}, r"P has shape \(40, 15\)"),
+        ({"P": np.ones((5, 15))}, r"P has shape \(5, 15\)"),
+        ({"exclude": sparse.csr_array((99, 9))}, r"exclude has shape \(99, 9\)"),
+    ],
+)
+def test_rows_and_masks_of_another_data_set_are_refused_everywhere(problem, change, message):
+    _, _, fac, P, Y_new, counts, theta = problem
+    P, exclude = change.get("P", P), change.get("exclude")
+    calls = [
+        lambda: evaluate(fac, P, Y_new, 1.0, theta, theta, exclude=exclude),
+        lambda: next(lambda_path(fac, P, Y_new, [1.0], theta, theta, exclude=exclude)),
+        lambda: next(search_settings(fac, P, Y_new, [1.0], [0.5], [1.0], counts, theta, exclude=exclude)),
+    ]
+    if exclude is not None:
+        calls.append(lambda: next(held_out_path(fac, [1.0], theta, theta, exclude=exclude)))
+    for call in calls:
+        with pytest.raises(DataError, match=message):
+            call()
+
+
+def test_training_rows_that_are_not_there_are_refused(problem):
+    _, _, fac, _, _, _, theta = problem
+    with pytest.raises(DataError, match=f"rows reach from 0 to {fac.n_train}"):
+        next(held_out_path(fac, [1.0], theta, theta, rows=np.array([0, fac.n_train])))
 
 
 def dataset(n=100, groups=None):
@@ -177,7 +197,6 @@ def test_the_validation_split_never_tears_a_family_apart():
         (lambda: lambda_grid(2, 1), "low is 2"),
         (lambda: nearest_first([1, -3], None), "reg_lambda is -3"),
         (lambda: frontier([1], [1, 2]), "precision has shape"),
-        (lambda: best_lambda([], "ps", "precision", 1), "evaluations is empty"),
         (lambda: validation_split(dataset(), share=1.0), "share is 1.0"),
         (lambda: validation_split(dataset(100, np.zeros(100, dtype=int))), "leaves one side empty"),
     ],
