@@ -25,8 +25,11 @@ class DataError(ValueError):
 def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ...]:
     """The feature blocks of X, each a CSR array or a two-dimensional array of floats, all with the same rows.
 
-    Nothing is copied where a block is float32 or float64 CSR or C-contiguous already. Raises DataError, naming the
-    argument, where blocks are missing, differ in rows, or hold NaN or infinity.
+    A CSR block is in canonical form: each row's columns ascend, and none occurs twice; entries that share a place are
+    added. The caller's arrays are never changed, and none is copied that is float32 or float64 and dense or canonical.
+
+    Raises DataError, naming the argument, where blocks are missing, have other than two dimensions, differ in rows,
+    hold anything but real numbers, or hold NaN or infinity.
     """
     parts = X if isinstance(X, (list, tuple)) else (X,)
     if not parts:
@@ -39,21 +42,17 @@ def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ..
 
 
 def _as_block(part: object, name: str) -> Block:
-    if sparse.issparse(part):
-        block = part if isinstance(part, sparse.csr_array) else sparse.csr_array(part)
-        if block.dtype not in (np.float32, np.float64):
-            block = block.astype(np.float32)
-        values = block.data
-    else:
-        block = np.asarray(part)
-        if block.ndim != 2:
-            raise DataError(f"{name} must have two dimensions, rows and features; it has shape {block.shape}")
-        if block.dtype not in (np.float32, np.float64):
-            try:
-                block = block.astype(np.float32)
-            except (TypeError, ValueError) as error:
-                raise DataError(f"{name} must hold numbers; it holds {block.dtype}") from error
-        values = block
+    block = _as_matrix(part, name, "rows and features")
+    if sparse.issparse(block) and not isinstance(block, sparse.csr_array):
+        block = sparse.csr_array(block)
+    if block.dtype not in (np.float32, np.float64):
+        block = block.astype(np.float32)
+    # The property keeps its answer on the object that it is asked of, and leaves indices and values alone: threads that
+    # share a block all write the same answer.
+    if sparse.issparse(block) and not block.has_canonical_format:
+        block = block.copy()
+        block.sum_duplicates()
+    values = block.data if sparse.issparse(block) else block
     # A sum is finite only where all of its terms are, and needs no mask as large as the block; a sum that overflows
     # sends us to the exact check.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -67,14 +66,36 @@ def _as_block(part: object, name: str) -> Block:
     return block
 
 
+def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmatrix | np.ndarray:
+    """M, sparse of any format or dense, once it is known to have two dimensions and to hold real numbers."""
+    if not sparse.issparse(M):
+        try:
+            M = np.asarray(M)
+        except ValueError as error:
+            raise DataError(f"{name} must have rows of equal length: {error}") from error
+    if M.ndim != 2:
+        raise DataError(f"{name} must have two dimensions, {axes}; it has shape {M.shape}")
+    if M.dtype == object and not sparse.issparse(M):
+        try:
+            M = M.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name} must hold real numbers: {error}") from error
+    if M.dtype.kind not in "biuf":
+        raise DataError(f"{name} must hold real numbers; it holds {M.dtype}")
+    return M
+
+
 def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
     """Y as a float32 CSR array of zeros and ones, sorted indices, without stored zeros or duplicates.
 
-    Raises DataError, naming the argument and the value seen, where another value occurs.
+    Raises DataError, naming the argument, where Y has other than two dimensions or holds anything but real numbers, and
+    where a value other than 0 and 1 occurs, which it names too.
     """
-    if not sparse.issparse(Y) and np.ndim(Y) != 2:
-        raise DataError(f"{name} must have two dimensions, instances and labels; it has {np.ndim(Y)}")
-    labels = Y if isinstance(Y, sparse.csr_array) else sparse.csr_array(Y)
+    labels = _as_matrix(Y, name, "instances and labels")
+    if labels.dtype == np.float16:
+        labels = labels.astype(np.float32)  # scipy's sparse matrices have no half precision
+    if not isinstance(labels, sparse.csr_array):
+        labels = sparse.csr_array(labels)
     other = labels.data[(labels.data != 1) & (labels.data != 0)]
     if other.size:
         raise DataError(f"{name} must hold only 0 and 1; it holds {other[0]}")
@@ -103,6 +124,9 @@ def take_rows(X: Features, rows: slice | np.ndarray) -> Features:
     return tuple(block[rows] for block in X) if isinstance(X, (list, tuple)) else X[rows]
 
 
+_VECTORS = ("feature_names", "label_names", "train_names", "test_names", "train_groups", "given_label_counts")
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """A multi-label data set with its split into training and test instances.
@@ -124,6 +148,9 @@ class Dataset:
             set has only a sample of it; PSP is measured with these. None where it has all of it.
         notes: what the reader wants people to know (labels with values read as 1, a split that was made, ...).
         source: where the data comes from, in a sentence.
+
+    Names, groups and counts may be given as lists, A, B and given_n_train as numbers of any type; they become arrays,
+    floats and an int. Raises DataError, naming the field, where one cannot be read so, or does not fit the others.
     """
 
     name: str
@@ -149,6 +176,13 @@ class Dataset:
     source: str = ""
 
     def __post_init__(self) -> None:
+        for field in _VECTORS:
+            if (values := getattr(self, field)) is not None:
+                object.__setattr__(self, field, _as_vector(values, field))
+        for field in ("A", "B"):
+            object.__setattr__(self, field, _as_float(getattr(self, field), field))
+        if self.given_n_train is not None:
+            object.__setattr__(self, "given_n_train", _as_int(self.given_n_train, "given_n_train"))
         for side in ("train", "test"):
             blocks = as_blocks(getattr(self, f"X_{side}"), f"X_{side}")
             single = not isinstance(getattr(self, f"X_{side}"), (list, tuple))
@@ -171,8 +205,9 @@ class Dataset:
             raise DataError(f"{side}_filter has shape {pairs.shape}; expected that of Y_{side}, {Y.shape}")
 
     def _check_columns(self) -> None:
-        train = [block.shape[1] for block in as_blocks(self.X_train)]
-        test = [block.shape[1] for block in as_blocks(self.X_test)]
+        train, test = (
+            [block.shape[1] for block in (X if isinstance(X, tuple) else (X,))] for X in (self.X_train, self.X_test)
+        )
         if train != test:
             raise DataError(f"X_train has {train} features a block and X_test {test}; expected the same")
         if self.Y_train.shape[1] != self.Y_test.shape[1]:
@@ -181,6 +216,11 @@ class Dataset:
             names = getattr(self, f"{what}_names")
             if names is not None and len(names) != count:
                 raise DataError(f"{what}_names has {len(names)} entries; expected one for each of {count} {what}s")
+        counts = self.given_label_counts
+        if counts is not None and len(counts) != self.n_labels:
+            raise DataError(
+                f"given_label_counts has {len(counts)} entries; expected one for each of {self.n_labels} labels"
+            )
 
     @property
     def n_train(self) -> int:
@@ -226,7 +266,33 @@ class Dataset:
         return str(self.feature_names[feature]) if self.feature_names is not None else f"feature {feature}"
 
 
+def _as_vector(values: object, field: str) -> np.ndarray:
+    try:
+        vector = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{field} must be a list of single entries: {error}") from error
+    if vector.ndim != 1:
+        raise DataError(f"{field} has shape {vector.shape}; expected one dimension")
+    return vector
+
+
+def _as_float(number: object, field: str) -> float:
+    try:
+        return float(number)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{field} is {number!r}; expected a number") from error
+
+
+def _as_int(number: object, field: str) -> int:
+    value = _as_float(number, field)
+    if not value.is_integer():
+        raise DataError(f"{field} is {number!r}; expected a whole number")
+    return int(value)
+
+
 def _update(digest: hashlib.blake2b, value: object) -> None:
+    if isinstance(value, np.generic):
+        value = value.item()  # a numpy scalar's repr names its type
     if value is None or isinstance(value, (str, float, int)):
         digest.update(repr(value).encode())
     elif sparse.issparse(value):

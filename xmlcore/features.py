@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import linalg as sparse_linalg
 
 from xmlcore.dataset import Block, DataError, Dataset, Features, as_blocks
 from xmlcore.embeddings import Progress, embed_texts, shipped_table
@@ -74,10 +73,17 @@ class FittedFeatures:
     def from_texts(self, texts: Sequence[str]) -> Features:
         """Rows of X from texts (documents that somebody typed).
 
-        Raises DataError where the data set's features are no words, or the language model is not installed.
+        Raises DataError where the data set's features are no words, texts is one text or holds something else, or the
+        language model is not installed.
         """
         if self.vocabulary is None:
             raise DataError("this data set's features are not words; expected rows of features, not texts")
+        if isinstance(texts, str):
+            raise DataError("texts is a single text; expected a list of texts")
+        texts = list(texts)
+        for place, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(f"texts holds {type(text).__name__} at place {place}; expected texts")
         counts = count_words(texts, self.vocabulary)
         embeddings = None if self.reduce_embeddings is None else self.reduce_embeddings(embed_texts(texts))
         return _finish(self, _prepare(self, (counts,), kept=False), embeddings)
@@ -216,14 +222,33 @@ def _finish(fitted: FittedFeatures, blocks: Sequence[Block], embeddings: np.ndar
 
 
 def _unit(block: Block, weight: float = 1.0) -> Block:
-    """Rows of length `weight`; those of zeros stay."""
-    length = (sparse_linalg if sparse.issparse(block) else np.linalg).norm(block, axis=1)
-    factor = (weight / np.where(length > 0, length, 1)).astype(block.dtype)
+    """Rows of length `weight`; those of zeros stay.
+
+    Raises DataError for a row whose squared length is beyond float64's range.
+    """
+    divisor = _lengths(block) / weight
+    divisor[divisor == 0] = 1
+    # Divided in float64 and rounded once: float32 has no room for the length, or its inverse, of every float32 row.
     if not sparse.issparse(block):
-        return block * factor[:, None]
+        return np.divide(block, divisor[:, None], out=np.empty_like(block), casting="same_kind")
     scaled = sparse.csr_array(block, copy=True)
-    scaled.data *= np.repeat(factor, np.diff(scaled.indptr))
+    np.divide(block.data, np.repeat(divisor, np.diff(block.indptr)), out=scaled.data, casting="same_kind")
     return scaled
+
+
+def _lengths(block: Block) -> np.ndarray:
+    """The Euclidean length of each row, shape (rows,), float64. The block, which threads may share, is only read."""
+    with np.errstate(over="ignore"):
+        if sparse.issparse(block):
+            squares = np.zeros(block.shape[0])
+            filled = np.flatnonzero(np.diff(block.indptr))  # reduceat gives an empty row the next row's first entry
+            squares[filled] = np.add.reduceat(np.square(block.data, dtype=np.float64), block.indptr[filled])
+        else:
+            squares = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+    if not np.isfinite(squares).all():
+        row = np.flatnonzero(~np.isfinite(squares))[0]
+        raise DataError(f"features: row {row} of X is too long to be scaled; expected values below 1e150")
+    return np.sqrt(squares)
 
 
 def _embeddings(

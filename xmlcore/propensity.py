@@ -13,8 +13,6 @@ from scipy import sparse
 
 from xmlcore.dataset import DataError, Dataset, as_labels
 
-DEFAULT_PROPENSITY = (0.55, 1.5)
-
 # (A, B) of the data sets for which the model's authors and the Extreme Classification Repository estimated them.
 PROPENSITY_PRESETS: dict[str, tuple[float, float]] = {
     "Bibtex": (0.55, 1.5),

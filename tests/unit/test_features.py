@@ -135,6 +135,37 @@ def test_unit_rows_have_length_one_and_empty_rows_stay_empty():
     np.testing.assert_allclose(lengths(made.X_train), [1, 1, 0], atol=1e-6)
 
 
+def test_making_features_leaves_the_arrays_of_others_as_they_are():
+    rows = sparse.csr_array(COUNTS)
+    unsorted = sparse.csr_array((rows.data[::-1].copy(), rows.indices[::-1].copy(), [0, 1, 3, 5]), shape=(3, 4))
+    ds = a_dataset(X_train=unsorted)
+    for X in (unsorted, ds.X_train):
+        before = [part.copy() for part in (X.data, X.indices, X.indptr)]
+        made, fitted = fit_features(ds, "unit")
+        np.testing.assert_allclose(lengths(made.X_train), 1, atol=1e-6)
+        np.testing.assert_array_equal(fitted(X).toarray(), made.X_train.toarray())
+        for now, then in zip((X.data, X.indices, X.indptr), before, strict=True):
+            np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize("largest", [3e38, 1e20, 1e-20, 1e-40])
+def test_rows_of_any_size_that_float32_can_hold_get_unit_length(largest):
+    dense = np.random.default_rng(0).uniform(-1, 1, (3, 500)).astype(np.float32) * np.float32(largest)
+    exact = dense / np.linalg.norm(dense.astype(np.float64), axis=1, keepdims=True)
+    for X in (dense, sparse.csr_array(dense)):
+        made, _ = fit_features(a_dataset(X_train=X, X_test=X[:2], feature_names=None), "unit")
+        assert made.X_train.dtype == np.float32
+        found = made.X_train.toarray() if sparse.issparse(X) else made.X_train
+        np.testing.assert_allclose(found, exact, rtol=1e-6)
+
+
+def test_a_row_whose_length_is_beyond_numbers_is_refused():
+    dense = np.vstack([np.zeros(4), np.full((2, 4), 1e200)])
+    for X in (dense, sparse.csr_array(dense)):
+        with pytest.raises(DataError, match="row 1 of X is too long to be scaled"):
+            fit_features(a_dataset(X_train=X, X_test=X[:2]), "unit")
+
+
 def test_terms_keeps_the_columns_of_the_most_training_rows_with_their_names():
     made, fitted = fit_features(a_dataset(), "terms:2")
     np.testing.assert_array_equal(made.X_train.toarray(), COUNTS[:, :2])
@@ -254,6 +285,17 @@ def test_texts_are_refused_where_the_features_are_no_words():
     _, fitted = fit_features(a_dataset(feature_kind="values"), "raw")
     with pytest.raises(DataError, match="not words"):
         fitted.from_texts(["editor"])
+
+
+def test_what_is_no_list_of_texts_is_refused():
+    _, fitted = fit_features(a_dataset(), "tfidf")
+    with pytest.raises(DataError, match="texts is a single text; expected a list of texts"):
+        fitted.from_texts("editor")
+    with pytest.raises(DataError, match="texts holds NoneType at place 1; expected texts"):
+        fitted.from_texts(["editor", None])
+    np.testing.assert_array_equal(
+        fitted.from_texts(iter(["editor"])).toarray(), fitted.from_texts(["editor"]).toarray()
+    )
 
 
 def test_words_are_lower_case_and_keep_the_signs_of_their_names():

@@ -1,0 +1,211 @@
+"""Dataset: what it takes, in which form it keeps it, what it refuses, and when two data sets are equal."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xmlcore import DataError, Dataset, fit_features, lambda_range, read, sample_training, write_npz, write_xc_text
+from xmlcore.cost import outline
+from xmlcore.dataset import as_blocks, as_labels
+from xmlcore.profile import profile
+
+FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+Y = sparse.csr_array(np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
+
+
+def with_duplicates(dtype=np.float32):
+    """[[0, 3, 0, 4], [0, 0, 0, 0], [5, 0, 0, 0]], columns out of order, two places named twice."""
+    parts = (np.array([4, 1, 2, 2, 3], dtype), np.array([3, 1, 1, 0, 0], np.int32), np.array([0, 3, 3, 5], np.int32))
+    return sparse.csr_array(parts, shape=(3, 4))
+
+
+def a_dataset(**changes):
+    X = np.arange(12, dtype=np.float32).reshape(3, 4)
+    return replace(Dataset("small", X, Y, X[:2], Y[:2]), **changes)
+
+
+def arrays_of(X):
+    return [np.array(part) for part in (X.data, X.indices, X.indptr)]
+
+
+def assert_untouched(X, before):
+    for now, then in zip(arrays_of(X), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_entries_that_share_a_place_are_added_once_for_all_in_a_copy():
+    X = with_duplicates()
+    before = arrays_of(X)
+    (block,) = as_blocks(X)
+    assert block.indices.tolist() == [1, 3, 0]
+    assert block.data.tolist() == [3, 4, 5]
+    assert_untouched(X, before)
+    ds = Dataset("twice", X, Y, (X,), Y)
+    assert ds.X_train.nnz == ds.X_test[0].nnz == 3
+    assert_untouched(X, before)
+
+
+def test_counts_that_share_a_place_are_added_without_running_over():
+    X = with_duplicates(np.uint8)
+    X.data[:] = 200
+    np.testing.assert_array_equal(as_blocks(X)[0].data, [400, 200, 400])
+
+
+def test_a_sum_beyond_the_range_of_float32_is_refused():
+    X = with_duplicates()
+    X.data[:] = 3e38
+    with pytest.raises(DataError, match="X_new holds inf in row 0; expected finite numbers"):
+        as_blocks(X, "X_new")
+
+
+def test_a_block_in_canonical_form_is_not_copied():
+    X = sparse.csr_array(np.eye(3, dtype=np.float32))
+    dense = np.eye(3)
+    assert as_blocks([X, dense])[0] is X
+    assert as_blocks([X, dense])[1] is dense
+    assert Dataset("same", X, Y, X, Y).X_train is X
+    matrix = sparse.csr_matrix(X)
+    assert np.shares_memory(as_blocks(matrix)[0].data, matrix.data)
+
+
+def test_a_block_that_cannot_be_written_is_read_all_the_same():
+    for X in (with_duplicates(), as_blocks(with_duplicates())[0].copy()):
+        for part in (X.data, X.indices, X.indptr):
+            part.flags.writeable = False
+        np.testing.assert_array_equal(as_blocks(X)[0].toarray(), with_duplicates().toarray())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("make", [sparse.coo_array, sparse.coo_matrix])
+def test_every_sparse_format_is_read_and_left_as_it_is(form, make):
+    entries = (np.array([1.0, 2, 3, 4]), (np.array([2, 0, 0, 0]), np.array([0, 3, 1, 1])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sparse.SparseEfficiencyWarning)
+        X = make(entries, shape=(3, 4)).asformat(form)
+    whole, stored = X.toarray(), X.nnz
+    for block in (as_blocks(X)[0], as_labels(X > 0)):
+        assert block.has_canonical_format
+        np.testing.assert_array_equal(block.toarray() > 0, whole > 0)
+    assert X.nnz == stored
+    np.testing.assert_array_equal(X.toarray(), whole)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(-4, 4)), max_size=25))
+@settings(deadline=None)
+def test_the_canonical_block_is_the_same_matrix(entries):
+    rows, columns, values = np.array(sorted(entries, key=lambda e: e[0]), dtype=np.int64).reshape(-1, 3).T
+    indptr = np.searchsorted(rows, np.arange(5))
+    X = sparse.csr_array((values.astype(np.float32), columns, indptr), shape=(4, 6))
+    expected = np.zeros((4, 6))
+    np.add.at(expected, (rows, columns), values)
+    (block,) = as_blocks(X)
+    np.testing.assert_array_equal(block.toarray(), expected)
+    for row in range(4):
+        assert (np.diff(block.indices[block.indptr[row] : block.indptr[row + 1]]) > 0).all()
+
+
+def test_all_that_is_made_of_a_data_set_is_the_same_whether_or_not_entries_share_a_place(tmp_path):
+    twice = Dataset("counts", with_duplicates(), Y, with_duplicates(), Y, feature_kind="counts")
+    clean = sparse.csr_array(with_duplicates().toarray())
+    once = Dataset("counts", clean, Y, clean, Y, feature_kind="counts")
+    assert twice.fingerprint == once.fingerprint
+    for recipe in ("terms:1", "tfidf", "tfidf+unit"):
+        made = [fit_features(ds, recipe)[0].X_train.toarray() for ds in (twice, once)]
+        np.testing.assert_array_equal(*made)
+    assert lambda_range(twice.X_train) == lambda_range(once.X_train)
+    assert outline(twice).blocks[0].column_counts.tolist() == [1, 1, 0, 1]
+    assert profile(twice).train.features == profile(once).train.features
+    for write in (write_npz, write_xc_text):
+        again = read(write(twice, tmp_path / write.__name__))
+        np.testing.assert_array_equal(again.X_train.toarray(), clean.toarray())
+
+
+@pytest.mark.parametrize(
+    ("X", "told"),
+    [
+        (np.eye(3) * 1j, "must hold real numbers; it holds complex128"),
+        (sparse.csr_array(np.eye(3) * 1j), "must hold real numbers; it holds complex128"),
+        (np.array([[1j, 2]], dtype=object), "must hold real numbers"),
+        (np.array([["a", 2]], dtype=object), "must hold real numbers"),
+        (np.array([["a", "b"]]), "must hold real numbers; it holds <U1"),
+        (np.array([[1, 2]], dtype="m8[s]"), r"must hold real numbers; it holds timedelta64\[s\]"),
+        ([[1, 0], [1]], "must have rows of equal length"),
+        (np.ones(3), r"must have two dimensions, .*; it has shape \(3,\)"),
+        (sparse.coo_array(np.ones(3)), r"must have two dimensions, .*; it has shape \(3,\)"),
+        ("text", r"must have two dimensions, .*; it has shape \(\)"),
+    ],
+)
+def test_what_is_no_matrix_of_real_numbers_is_refused_by_name(X, told):
+    with pytest.raises(DataError, match=f"^X_new {told}"):
+        as_blocks([X], "X_new")
+    with pytest.raises(DataError, match=f"^Y_new {told}"):
+        as_labels(X, "Y_new")
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32, np.float64, np.longdouble, object])
+def test_real_numbers_of_every_type_are_read(dtype):
+    M = np.array([[1, 0], [0, 1]], dtype=dtype)
+    np.testing.assert_array_equal(as_blocks(M)[0], np.eye(2))
+    np.testing.assert_array_equal(as_labels(M).toarray(), np.eye(2))
+
+
+def test_names_and_groups_may_be_lists():
+    lists = {
+        "feature_names": ["a", "b", "c", "d"],
+        "label_names": ["x", "y"],
+        "train_names": ["i", "ii", "iii"],
+        "test_names": ["iv", "v"],
+        "train_groups": [7, 7, 8],
+        "given_label_counts": [20, 10],
+    }
+    ds = a_dataset(**lists, train_texts=["1", "2", "3"])
+    arrays = {key: np.array(value) for key, value in lists.items()}
+    assert ds.fingerprint == a_dataset(**arrays, train_texts=["1", "2", "3"]).fingerprint
+    for key, value in lists.items():
+        assert getattr(ds, key).tolist() == value
+    assert ds.train_texts == ["1", "2", "3"]
+    assert a_dataset().train_names is None
+
+
+def test_a_sample_and_a_choice_of_terms_can_be_made_where_names_are_lists():
+    X = sparse.csr_array(np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32))
+    ds = a_dataset(X_train=X, X_test=X[:2], feature_names=list("abcd"), train_names=list("xyz"), train_groups=[1, 2, 2])
+    part = sample_training(ds, 2)
+    assert len(part.train_names) == len(part.train_groups) == 2
+    assert fit_features(ds, "terms:2")[0].feature_names.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"train_names": ["a", "b"]}, "train_names has 2 entries; expected one for each of 3 instances"),
+        ({"train_names": "abc"}, r"train_names has shape \(\)"),
+        ({"train_groups": [[1], [2], [3]]}, r"train_groups has shape \(3, 1\)"),
+        ({"label_names": [["a"], ["b", "c"]]}, "label_names must be a list of single entries"),
+        ({"given_label_counts": [3, 2, 1]}, "given_label_counts has 3 entries; expected one for each of 2 labels"),
+        ({"given_n_train": 2.5}, r"given_n_train is 2\.5; expected a whole number"),
+        ({"A": "much"}, "A is 'much'; expected a number"),
+        ({"B": None}, "B is None; expected a number"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_what_was_seen(changes, told):
+    with pytest.raises(DataError, match=f"^{told}"):
+        a_dataset(**changes)
+
+
+def test_a_number_is_the_same_whatever_its_type():
+    plain = a_dataset(name="n", A=0.5, B=2.0, given_label_counts=[20, 10], given_n_train=30)
+    for real in (np.float32, np.float64, np.float16):
+        for whole in (np.int64, np.int32, np.float64):
+            other = replace(plain, name=np.str_("n"), A=real(0.5), B=real(2), given_n_train=whole(30))
+            assert other.fingerprint == plain.fingerprint
+            assert (type(other.A), type(other.B), type(other.given_n_train)) == (float, float, int)
+    assert replace(plain, B=2).fingerprint == plain.fingerprint
+    assert replace(plain, A=0.25).fingerprint != plain.fingerprint
+    texts, again = ["a", "b", "c"], [np.str_("a"), "b", "c"]
+    assert a_dataset(train_texts=again).fingerprint == a_dataset(train_texts=texts).fingerprint
