@@ -1,7 +1,7 @@
 """The command line: `python -m xmlcore data | fetch | evaluate | convert | cache`.
 
 Results go to the standard output, progress and errors to the standard error. The exit code is 0, 1 where the data
-cannot be used (one line says why), or 2 where the command is not understood.
+cannot be used or written (one line says why), or 2 where the command is not understood.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
     convert = commands.add_parser("convert", help="write a data set, features as given, in another format")
     convert.add_argument("data", metavar="NAME|PATH", help="a name, or a file, folder or archive")
-    convert.add_argument("out", metavar="OUT", type=Path, help="a folder, made where it is not there")
+    convert.add_argument("out", metavar="OUT", type=Path, help="a folder: new, empty, or written in this format before")
     convert.add_argument("--to", choices=list(WRITERS), default="xc", help="the format (default xc)")
     convert.set_defaults(run=_convert)
 

@@ -5,12 +5,16 @@
     table   CSV or TSV: instance, label, score, one prediction a line; numbers from 0, or names
 
 In all of them what is not there, and a score of 0, is no prediction. Ties go to the lower label index.
+
+Names in tables stand on one line: blanks and line ends within them count as one blank, those around them as none.
+Titles may repeat, and then say nothing of which instance is meant: such a column is written in numbers.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +30,7 @@ from xmlcore.readers.arrays import check_expansion, load_matrix
 from xmlcore.readers.files import DataFile, is_text, located, opened, text_lines
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
+from xmlcore.readers.writers import whole_file
 
 _COLUMNS = ("instance", "label", "score")
 PREDICTION_FORMATS = ("npz", "text", "csv")
@@ -63,10 +68,12 @@ def read_predictions(
     """The k best labels of each of n_rows instances from a file of predictions over n_labels labels (formats above).
 
     A single file inside a .zip or .gz is taken as the file. instance_names, label_names: for tables that name them; a
-    column whose cells are all known names is read as names, else as numbers from 0.
+    column whose cells are all known names is read as names, else as numbers from 0. Where some names are alike, a
+    column of numbers in range is read as numbers, even if they are names too.
 
     Raises DataError, naming file and line, for what cannot be read, another number of rows or labels, a label out of
-    range or twice in a row, and a score that is not finite.
+    range or twice in a row, a name that several instances or labels have, and a score that is not finite; also for
+    another number of names.
     """
     with opened(path, limits) as files:
         if len(files) != 1:
@@ -117,31 +124,38 @@ def write_predictions(
 ) -> None:
     """Write a ranking as "npz" (float32), "text" or "csv", so that `read_predictions` and other tools read it.
 
-    instance_names, label_names: written in the CSV in place of numbers. Raises DataError for another format and names
-    that do not fit.
+    instance_names, label_names: written in the CSV in place of numbers, each on one line. Where two of them are alike
+    then, or one cannot stand in a CSV, that whole column is written in numbers, which `read_predictions` takes for what
+    they are when it is given the same names. A path for "npz" gets that ending where it lacks it, as numpy does it.
+
+    Raises DataError for another format, names that do not fit, and a path that cannot be written to; a file that was
+    there before stays as it was then.
     """
+    if format not in PREDICTION_FORMATS:
+        raise DataError(f"format is {format!r}; expected one of {', '.join(PREDICTION_FORMATS)}")
+    path = Path(path)
     rows, n_labels = predictions.top.shape[0], predictions.n_labels
     if format == "npz":
         row, place = np.nonzero(predictions.top >= 0)
         labels = predictions.top[row, place]
         scores = predictions.scores[row, place].astype(np.float32)
-        sparse.save_npz(path, sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels)))
+        matrix = sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels))
+        with whole_file(path if path.name.endswith(".npz") else path.with_name(f"{path.name}.npz")) as target:
+            sparse.save_npz(target, matrix)
     elif format == "text":
-        with Path(path).open("w", encoding="utf-8", newline="\n") as out:
+        with whole_file(path) as target, target.open("w", encoding="utf-8", newline="\n") as out:
             out.write(f"{rows} {n_labels}\n")
             for top, scores in zip(predictions.top, predictions.scores, strict=True):
                 out.write(" ".join(f"{a}:{s:.9g}" for a, s in zip(top, scores, strict=True) if a >= 0) + "\n")
-    elif format == "csv":
-        instances = _names(instance_names, rows, "instance_names")
-        labels = _names(label_names, n_labels, "label_names")
-        with Path(path).open("w", encoding="utf-8", newline="") as out:
+    else:
+        instances = _cells(instance_names, rows, "instance_names")
+        labels = _cells(label_names, n_labels, "label_names")
+        with whole_file(path) as target, target.open("w", encoding="utf-8", newline="") as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(_COLUMNS)
             for row, place in zip(*np.nonzero(predictions.top >= 0), strict=True):
                 score = predictions.scores[row, place]
                 writer.writerow((instances[row], labels[predictions.top[row, place]], f"{score:.9g}"))
-    else:
-        raise DataError(f"format is {format!r}; expected one of {', '.join(PREDICTION_FORMATS)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +192,26 @@ def agreement(top: np.ndarray, other: np.ndarray, k: int) -> Agreement:
     return Agreement(k, by_row, float(by_row.mean()))
 
 
-def _names(names: Sequence[str] | None, count: int, what: str) -> Sequence[object]:
+def _one_line(name: object) -> str:
+    return " ".join(str(name).split())
+
+
+def _called(names: Sequence[str] | None, count: int, what: str) -> list[str] | None:
+    """Names as a table has them, each on one line."""
     if names is not None and len(names) != count:
         raise DataError(f"{what} has {len(names)} entries; expected {count}")
-    return range(count) if names is None else names
+    return None if names is None else [_one_line(name) for name in names]
+
+
+def _tell_apart(called: list[str]) -> bool:
+    """Whether each name can stand in a table for what it names, and for nothing else."""
+    readable = not any("\0" in name or len(name) > csv.field_size_limit() for name in called)
+    return readable and len(set(called)) == len(called)
+
+
+def _cells(names: Sequence[str] | None, count: int, what: str) -> Sequence[object]:
+    called = _called(names, count, what)
+    return range(count) if called is None or not _tell_apart(called) else called
 
 
 def _made(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Predictions:
@@ -245,7 +275,7 @@ def _read_table(
             raise located(file, numbers[0], f"names the columns {seen}; expected instance, label and score")
         places = {name: header.index(name) for name in _COLUMNS}
         numbers, cells = numbers[1:], cells[1:]
-    columns = {name: [row[at].strip() for row in cells] for name, at in places.items()}
+    columns = {name: [_one_line(row[at]) for row in cells] for name, at in places.items()}
     row = _indices(file, numbers, columns["instance"], n_rows, instance_names, "instance")
     label = _indices(file, numbers, columns["label"], n_labels, label_names, "label")
     score = np.empty(len(cells), dtype=np.float32)
@@ -293,16 +323,24 @@ def _is_number(cell: str) -> bool:
 def _indices(
     file: DataFile, numbers: list[int], cells: list[str], count: int, names: Sequence[str] | None, what: str
 ) -> np.ndarray:
-    if names is not None:
-        known = {str(name): at for at, name in enumerate(names)}
+    called = _called(names, count, f"{what}_names")
+    numbered = [cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) < count for cell in cells]
+    if called is not None and (_tell_apart(called) or not all(numbered)):
+        known = {name: at for at, name in enumerate(called)}
         if all(cell in known for cell in cells):
+            times = Counter(called)
+            for at, cell in enumerate(cells):
+                if times[cell] > 1:
+                    raise located(
+                        file,
+                        numbers[at],
+                        f"{cell!r} is the name of {times[cell]} {what}s; expected numbers from 0 to {count - 1}",
+                    )
             return np.array([known[cell] for cell in cells], dtype=np.int64)
-    indices = np.empty(len(cells), dtype=np.int64)
-    for at, cell in enumerate(cells):
-        if not (cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) < count):
-            named = f", or one of the {count} names" if names is not None else ""
-            raise located(
-                file, numbers[at], f"{what} {cell!r} is unknown; expected a number from 0 to {count - 1}{named}"
-            )
-        indices[at] = int(cell)
-    return indices
+    if not all(numbered):
+        at = numbered.index(False)
+        named = f", or one of the {count} names" if names is not None else ""
+        raise located(
+            file, numbers[at], f"{what} {cells[at]!r} is unknown; expected a number from 0 to {count - 1}{named}"
+        )
+    return np.array([int(cell) for cell in cells], dtype=np.int64)

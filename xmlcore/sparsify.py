@@ -21,10 +21,11 @@ from scipy import sparse
 
 from xmlcore.dataset import Block, DataError, Features, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
-from xmlcore.metrics import Ruler
+from xmlcore.metrics import METRICS, Ruler
 from xmlcore.products import compiled_parts, over_rows
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import top_k_weighted
+from xmlcore.readers.writers import whole_file
 from xmlcore.ridge import RidgeFactorization
 
 # Magnitudes are counted by the first 20 bits of a positive float32: 8 of the exponent and 12 of the mantissa, so a
@@ -134,13 +135,17 @@ def compress(
     blocks; ruler: of their labels (`make_ruler`), up to max(ks). full: the same variant's metrics with the full W, to
     divide by. exclude: pairs masked before ranking, rows×L. W, progress: as in `weight_sizes`.
 
-    Raises DataError for a share outside (0, 1] and shapes that do not fit.
+    Raises DataError for a share outside (0, 1], shapes that do not fit, and a metric that `full` lacks.
     """
     blocks = fac.as_features(X, "X")
     rows, n_labels = ruler.Y.shape
     if (n_rows(blocks), fac.n_labels) != (rows, n_labels):
         raise DataError(f"X has {n_rows(blocks)} rows, W {fac.n_labels} labels and Y shape {ruler.Y.shape}")
     ks = cut_ks(ks, n_labels)
+    measured = [name for name in METRICS if ruler.inverse_propensity is not None or not name.startswith("ps")]
+    lacking = [f"{name} at K = {k}" for name in measured for k in ks if k not in full.get(name, {})]
+    if lacking:
+        raise DataError(f"full lacks {lacking[0]}; expected every metric at K = {', '.join(map(str, ks))}")
     thresholds = [sizes.threshold(share) for share in shares]
     rising = sorted(set(thresholds), reverse=True)
     best = {tau: _Best(rows, min(ks[-1], n_labels)) for tau in rising}
@@ -188,7 +193,11 @@ def save_sparse_weights(
 ) -> None:
     """Write N×L weights as an .npz that `scipy.sparse.load_npz` reads, with names and settings (as JSON) beside.
 
-    Nothing in it is pickled: names are arrays of text "feature_names" and "label_names", settings the text "settings".
+    Nothing in it is pickled: names are arrays of text "feature_names" and "label_names", settings the text "settings",
+    in which numpy's numbers and arrays are plain numbers and lists. A path gets the ending .npz where it lacks it.
+
+    Raises DataError for names that do not fit, settings that JSON cannot hold, and a path that cannot be written to; a
+    file that was there before stays as it was then.
     """
     extra = {}
     for name, values, size in (
@@ -199,16 +208,31 @@ def save_sparse_weights(
             if len(values) != size:
                 raise DataError(f"{name} has {len(values)} entries; expected {size}")
             extra[name] = np.array([str(value) for value in values])
-    np.savez_compressed(
-        file,
-        format=np.array("csr"),
-        shape=np.array(weights.shape),
-        data=weights.data,
-        indices=weights.indices,
-        indptr=weights.indptr,
-        settings=np.array(json.dumps(dict(settings or {}))),
+    try:
+        said = json.dumps(dict(settings or {}), default=_plain)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"settings cannot be written as JSON: {error}") from error
+    arrays = {
+        "format": np.array("csr"),
+        "shape": np.array(weights.shape),
+        "data": weights.data,
+        "indices": weights.indices,
+        "indptr": weights.indptr,
+        "settings": np.array(said),
         **extra,
-    )
+    }
+    if not isinstance(file, (str, Path)):
+        np.savez_compressed(file, **arrays)
+        return
+    path = Path(file)
+    with whole_file(path if path.name.endswith(".npz") else path.with_name(f"{path.name}.npz")) as target:
+        np.savez_compressed(target, **arrays)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"{value!r} is no number, text, list or mapping")
 
 
 def _edge(at: int) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,10 @@ from xmlcore.dataset import DataError, Features, as_blocks, as_labels, n_columns
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, row_blocks
 from xmlcore.metrics import make_ruler
 from xmlcore.ranking import top_k, top_k_both, top_k_weighted
+from xmlcore.readers import LIMITS
+from xmlcore.readers.arrays import load_matrix
+from xmlcore.readers.files import DataFile
+from xmlcore.readers.writers import writing
 
 BLOCK_ROWS = 4_096
 RowBlock = tuple[Features, sparse.csr_array]
@@ -43,31 +48,47 @@ def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Itera
 def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
     """Writes row blocks of one sparse X and Y to the folder, two .npz files each; returns how many blocks there were.
 
-    Raises DataError where the folder holds files already, or X is not one sparse block.
+    Values are stored in float32. Raises DataError, naming the block, where X is not one sparse block of finite numbers,
+    Y is not of zeros and ones, or their rows differ; and where the folder holds files already or cannot be written to.
+    After any error the folder is empty again.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise DataError(f"{folder} is not empty; expected a folder for these blocks alone")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise DataError(f"{folder} is not empty; expected a folder for these blocks alone")
+    written: list[Path] = []
     count = 0
-    for X, Y in blocks:
-        if not sparse.issparse(X):
-            raise DataError(f"X of block {count} is {type(X).__name__}; expected one sparse block")
-        for name, matrix in (("X", X), ("Y", Y)):
-            sparse.save_npz(folder / f"{count:06}.{name}.npz", sparse.csr_array(matrix), compressed=False)
-        count += 1
+    try:
+        for X, Y in blocks:
+            for letter, matrix in zip("XY", _storable(X, Y, count), strict=True):
+                written.append(folder / _block_name(count, letter))
+                with writing(written[-1]):
+                    sparse.save_npz(written[-1], matrix, compressed=False)
+            count += 1
+    except BaseException:  # what is not whole would be read as a smaller training set
+        for path in written:
+            with suppress(OSError):
+                path.unlink()
+        raise
     return count
 
 
 def stored_loads(folder: str | Path) -> list[Callable[[], RowBlock]]:
     """A function for each row block that `save_blocks` wrote, in order, that reads it; other processes can call it.
 
-    Raises DataError where the folder holds none.
+    Raises DataError where the folder holds none, or one of its blocks is missing. Each function raises DataError,
+    naming the file, where that is damaged or no sparse matrix, or the rows of X and Y differ.
     """
-    paths = sorted(Path(folder).absolute().glob("*.X.npz"))
-    if not paths:
+    folder = Path(folder).absolute()
+    names = {path.name for path in folder.glob("*.npz")}
+    count = max(sum(name.endswith(f".{letter}.npz") for name in names) for letter in "XY")
+    if not count:
         raise DataError(f"{folder} holds no row blocks; expected what save_blocks writes")
-    return [partial(_load_block, path) for path in paths]
+    for name in (_block_name(number, letter) for number in range(count) for letter in "XY"):
+        if name not in names:
+            raise DataError(f"{folder / name} is missing; expected {count} row blocks, each of X and Y")
+    return [partial(_load_block, folder, number) for number in range(count)]
 
 
 def stored_blocks(folder: str | Path) -> Iterator[RowBlock]:
@@ -75,9 +96,34 @@ def stored_blocks(folder: str | Path) -> Iterator[RowBlock]:
     return (load() for load in stored_loads(folder))
 
 
-def _load_block(path: Path) -> RowBlock:
-    X, Y = sparse.load_npz(path), sparse.load_npz(path.with_name(path.name.replace(".X.", ".Y.")))
+def _block_name(number: int, letter: str) -> str:
+    return f"{number:06}.{letter}.npz"
+
+
+def _storable(X: object, Y: object, number: int) -> RowBlock:
+    if not sparse.issparse(X):
+        raise DataError(f"X of block {number} is {type(X).__name__}; expected one sparse block")
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused
+        X = sparse.csr_array(X).astype(np.float32, copy=False)
+    (X,), Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
+    return _same_rows(X, Y, f"block {number}")
+
+
+def _same_rows(X: sparse.csr_array, Y: sparse.csr_array, where: str) -> RowBlock:
+    if X.shape[0] != Y.shape[0]:
+        raise DataError(f"{where} has {X.shape[0]} rows of X and {Y.shape[0]} of Y; expected the same number")
     return X, Y
+
+
+def _load_block(folder: Path, number: int) -> RowBlock:
+    matrices = []
+    for letter in "XY":
+        path = folder / _block_name(number, letter)
+        matrix = load_matrix(DataFile(str(path), path), LIMITS)
+        if not sparse.issparse(matrix):
+            raise DataError(f"{path} holds a dense matrix; expected a sparse one, as save_blocks writes it")
+        matrices.append(matrix)
+    return _same_rows(*matrices, f"the block of {folder / _block_name(number, 'X')}")
 
 
 def random_projection(n_features: int, n_components: int, seed: int = 0) -> sparse.csr_array:

@@ -60,6 +60,26 @@ def test_what_is_converted_is_read_as_the_same(capsys, folder, tmp_path, to):
     assert again.fingerprint == before.fingerprint
 
 
+@pytest.mark.parametrize("to", ["xc", "npz"])
+def test_converting_again_replaces_what_was_converted_before(folder, tmp_path, to):
+    assert main(["convert", "debtags", str(tmp_path / "out"), "--to", to]) == 0
+    assert main(["convert", str(folder), str(tmp_path / "out"), "--to", to]) == 0
+    assert read(tmp_path / "out").fingerprint == read(folder).fingerprint
+
+
+def test_a_conversion_that_cannot_be_written_is_said_in_one_line(capsys, folder, tmp_path):
+    (tmp_path / "out" / "train.txt").mkdir(parents=True)
+    (tmp_path / "file").write_text("x")
+    assert main(["convert", str(folder), str(folder)]) == 1
+    assert main(["convert", str(folder), str(tmp_path / "out")]) == 1
+    assert main(["convert", str(folder), str(tmp_path / "file")]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.startswith("error: ") for line in lines] == [True] * 3
+    assert "tiny holds X.trn.npz, which would be read together" in lines[0]
+    assert "out holds train.txt, which would be read together" in lines[1]
+    assert "file cannot be written (File exists)" in lines[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.full_disk import full_disk
 from tests.mulan import load_mulan
 from xmlcore.dataset import DataError
 from xmlcore.metrics import precision_at_k, psprecision_at_k
@@ -96,6 +97,90 @@ def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):
     assert (tmp_path / "again.csv").read_text().splitlines()[1] == "edr,use::editing,1"
     again = read_predictions(tmp_path / "again.csv", 2, 2, instance_names=names, label_names=labels)
     np.testing.assert_array_equal(again.top, read.top)
+
+
+OURS = Predictions("ours", np.array([[0], [1], [2]]), np.array([[3.0], [2.0], [1.0]]), 3, 1)
+
+
+@pytest.mark.parametrize("names", [["a", "a", "b"], ["1", "1", "0"], ["a", " a", "b"], ["a b", "a\nb", "c"]])
+def test_predictions_for_repeated_names_come_back_to_their_own_instances_and_labels(names, tmp_path):
+    for instances, labels in ((names, None), (None, names), (names, names)):
+        write_predictions(tmp_path / "ours.csv", OURS, "csv", instance_names=instances, label_names=labels)
+        read = read_predictions(tmp_path / "ours.csv", 3, 3, k=1, instance_names=instances, label_names=labels)
+        np.testing.assert_array_equal(read.top, OURS.top)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["two\nlines", " blank before", "blank after ", "a\r\n\tb", "x\u2028y", "", '"', "a,b;c", "z\0", "q" * 200_000],
+)
+def test_any_name_that_is_written_is_read_back(name, tmp_path):
+    names = ["other", name, "third"]
+    write_predictions(tmp_path / "ours.csv", OURS, "csv", instance_names=names, label_names=names)
+    read = read_predictions(tmp_path / "ours.csv", 3, 3, k=1, instance_names=names, label_names=names)
+    np.testing.assert_array_equal(read.top, OURS.top)
+
+
+@given(names=st.lists(st.text(st.characters(codec="utf-8"), max_size=3), min_size=3, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_all_names_are_written_so_that_they_are_read_back(names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("names") / "ours.csv"
+    write_predictions(path, OURS, "csv", instance_names=names, label_names=names)
+    read = read_predictions(path, 3, 3, k=1, instance_names=names, label_names=names)
+    np.testing.assert_array_equal(read.top, OURS.top)
+
+
+def test_names_on_one_line_are_kept_for_other_tools(tmp_path):
+    names = ["two\nlines", " b", "c"]
+    write_predictions(tmp_path / "ours.csv", OURS, "csv", instance_names=names)
+    assert (tmp_path / "ours.csv").read_text().splitlines()[1:] == ["two lines,0,3", "b,1,2", "c,2,1"]
+
+
+def test_a_repeated_name_in_another_systems_table_is_refused_and_a_single_one_is_not(tmp_path):
+    path = tmp_path / "theirs.csv"
+    path.write_text("b,0,1\n")
+    assert read_predictions(path, 3, 3, k=1, instance_names=["a", "a", "b"]).top.tolist() == [[-1], [-1], [0]]
+    path.write_text("b,0,1\na,1,0.5\n")
+    with pytest.raises(DataError, match="line 2: 'a' is the name of 2 instances; expected numbers from 0 to 2"):
+        read_predictions(path, 3, 3, instance_names=["a", "a", "b"])
+
+
+def test_names_for_another_number_of_rows_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("c,0,1\n")
+    with pytest.raises(DataError, match="instance_names has 3 entries; expected 2"):
+        read_predictions(tmp_path / "a.csv", 2, 2, instance_names=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("kind", PREDICTION_FORMATS)
+def test_what_cannot_be_written_is_said_with_the_path_and_nothing_is_lost(kind, tmp_path):
+    path = tmp_path / "nowhere" / "ours.npz"
+    with pytest.raises(DataError, match=r"nowhere/ours.npz cannot be written \(No such file or directory\)"):
+        write_predictions(path, OURS, kind)
+    path.mkdir(parents=True)
+    with pytest.raises(DataError, match=r"ours.npz cannot be written \(Is a directory\)"):
+        write_predictions(path, OURS, kind)
+    large = predictions_from_scores("large", np.random.default_rng(0).random((3_000, 100)), 100)
+    with full_disk(tmp_path / "disk"):
+        path = tmp_path / "disk" / "ours.npz"
+        write_predictions(path, OURS, kind)
+        before = path.read_bytes()
+        with pytest.raises(DataError, match=r"ours\.npz cannot be written"):
+            write_predictions(path, large, kind)
+        assert [file.read_bytes() for file in path.parent.iterdir()] == [before]
+
+
+def test_a_surrogate_in_a_name_is_named(tmp_path):
+    with pytest.raises(DataError, match="surrogates not allowed"):
+        write_predictions(tmp_path / "a.csv", OURS, "csv", label_names=["\ud800", "b", "c"])
+
+
+def test_a_path_without_its_ending_gets_it_and_a_link_stays_a_link(tmp_path):
+    write_predictions(tmp_path / "ours", OURS, "npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["ours.npz"]
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_predictions(tmp_path / "link", OURS, "text")
+    assert (tmp_path / "real").read_text() == "3 3\n0:3\n1:2\n2:1\n"
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_numbers_are_indices_where_names_do_not_cover_them(tmp_path):

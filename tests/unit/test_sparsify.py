@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.full_disk import full_disk
 from tests.mulan import load_mulan
 from xmlcore.catalog import load_dataset
 from xmlcore.dataset import DataError
 from xmlcore.evaluation import evaluate
-from xmlcore.metrics import make_ruler, precision_at_k, psprecision_at_k
+from xmlcore.metrics import METRICS, make_ruler, precision_at_k, psprecision_at_k
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ranking import top_k
 from xmlcore.ridge import RidgeFactorization
@@ -119,6 +120,44 @@ def test_the_exported_weights_are_read_by_scipy_and_rank_as_they_are(tmp_path, m
         assert file["feature_names"].tolist() == features
         assert file["label_names"].tolist() == labels
         assert json.loads(str(file["settings"])) == settings
+
+
+def test_numpys_numbers_in_the_settings_are_plain_numbers_in_the_file(tmp_path):
+    W = sparse.csr_array(np.eye(2, dtype=np.float32))
+    said = {"a": np.float32(0.5), "n": np.int64(3), "ok": np.True_, "ks": np.array([1, 5])}
+    save_sparse_weights(tmp_path / "weights", W, settings=said)
+    with np.load(tmp_path / "weights.npz", allow_pickle=False) as file:
+        assert json.loads(str(file["settings"])) == {"a": 0.5, "n": 3, "ok": True, "ks": [1, 5]}
+
+
+def test_weights_that_cannot_be_written_are_refused_with_the_reason(tmp_path):
+    W = sparse.csr_array(np.eye(2, dtype=np.float32))
+    for value in (object(), {1, 2}, {np.int64(1): 2}):
+        with pytest.raises(DataError, match="settings cannot be written as JSON"):
+            save_sparse_weights(tmp_path / "weights.npz", W, settings={"a": value})
+    with pytest.raises(DataError, match=r"nowhere/weights.npz cannot be written \(No such file or directory\)"):
+        save_sparse_weights(tmp_path / "nowhere" / "weights.npz", W)
+    rng = np.random.default_rng(0)
+    with full_disk(tmp_path / "disk"):
+        path = tmp_path / "disk" / "weights.npz"
+        save_sparse_weights(path, W)
+        with pytest.raises(DataError, match=r"weights\.npz cannot be written"):
+            save_sparse_weights(path, sparse.csr_array(rng.random((1_000, 500), np.float32)))
+        assert (sparse.load_npz(path) != W).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("full", "named"),
+    [
+        ({}, "precision at K = 1"),
+        ({name: {1: 0.5} for name in METRICS}, "precision at K = 3"),
+        ({name: {1: 0.5, 3: 0.5} for name in METRICS if name != "recall"}, "recall at K = 1"),
+    ],
+)
+def test_a_metric_that_full_lacks_is_named(full, named):
+    fac, X, Y, theta = problem()
+    with pytest.raises(DataError, match=f"full lacks {named}; expected every metric at K = 1, 3"):
+        compress(fac, weight_sizes(fac, 0.5), [0.5], X, make_ruler(Y, theta, 3), full, (1, 3))
 
 
 def test_progress_rises_to_one_block_by_block():

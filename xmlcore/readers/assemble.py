@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset, Features, n_columns, n_rows, take_rows
+from xmlcore.dataset import DataError, Dataset, Features, take_rows
 from xmlcore.readers.parts import Parsed, Part
 from xmlcore.words import WORD
 
@@ -63,6 +63,8 @@ def assemble(parsed: Parsed, name: str, source: str, test_share: float, seed: in
         feature_kind=kind,
         A=parsed.A,
         B=parsed.B,
+        given_label_counts=parsed.given_label_counts,
+        given_n_train=parsed.given_n_train,
         notes=tuple(notes),
         source=source,
     )
@@ -172,23 +174,3 @@ def _mask(pairs: tuple[np.ndarray, np.ndarray] | None, shape: tuple[int, int]) -
     mask = sparse.coo_array((np.ones(len(rows), np.float32), (rows, labels)), shape=shape).tocsr()
     mask.data[:] = 1  # a pair that is named twice is masked once
     return mask
-
-
-def check_rows(part: Part, where: str) -> Part:
-    """`part`, if its features, texts and names have as many rows as its labels; else DataError about `where`."""
-    rows = part.Y.shape[0]
-    sizes = {
-        "features": None if part.X is None else n_rows(part.X),
-        "texts": None if part.texts is None else len(part.texts),
-        "names": None if part.names is None else len(part.names),
-        "groups": None if part.groups is None else len(part.groups),
-    }
-    for what, size in sizes.items():
-        if size is not None and size != rows:
-            raise DataError(f"{where}: {size} rows of {what} and {rows} of labels; expected the same number")
-    return part
-
-
-def width_of(part: Part) -> int:
-    """The number of features of a part, 0 where it has only texts."""
-    return 0 if part.X is None else n_columns(part.X)

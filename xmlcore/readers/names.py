@@ -5,7 +5,9 @@
 - `train_names.txt`, `test_names.txt`: an instance in a line;
 - `filter_labels_train.txt`, `filter_labels_test.txt`: an instance and a label, numbered from 0, that are masked before
   ranking (in sets where documents are labels too, a document must not be recommended to itself);
-- `dataset.json`: name, feature_kind, A and B, as `write_xc_text` and `write_npz` leave them.
+- `dataset.json`: name, feature_kind, A and B, as `write_xc_text` and `write_npz` leave them; of a sample also
+  given_n_train, the number of training instances that it was drawn from;
+- `given_label_counts.txt`: how many of those have each label, a label's number in a line.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ FEATURE_NAMES = ("feature_names.txt", "xf.txt")
 INSTANCE_NAMES = ("train_names.txt", "test_names.txt")
 FILTERS = ("filter_labels_train.txt", "filter_labels_test.txt")
 ABOUT = "dataset.json"
+GIVEN_COUNTS = "given_label_counts.txt"
 _HIGHEST = 1e6
+_MOST_INSTANCES = 10**12
 _MOST_TEXT = 300_000_000
-_COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT))
+_COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT, GIVEN_COUNTS))
 
 
 def is_companion(file: DataFile) -> bool:
@@ -62,9 +66,11 @@ def read_texts(file: DataFile, rows: int, notes: list[str]) -> list[str] | None:
 
 
 def with_companions(parsed: Parsed, files: Files) -> Parsed:
-    """`parsed` with what lies beside the data: names where they fit (where they do not, a note says so), pairs to mask.
+    """`parsed` with what lies beside the data: names where they fit (where they do not, a note says so), pairs to mask,
+    and the label counts of a training set that this is a sample of.
 
-    Raises DataError, naming file and line, where such a file cannot be read or a pair names no instance.
+    Raises DataError, naming file and line, where such a file cannot be read, a pair names no instance, or the counts
+    are not those of these labels.
     """
     notes = list(parsed.notes)
     parts = {"train": parsed.train, "test": parsed.test}
@@ -80,6 +86,9 @@ def with_companions(parsed: Parsed, files: Files) -> Parsed:
         if part is not None:
             parts[side] = _with_side(part, side, files, notes)
     about = _about(find(files, ABOUT))
+    if counts := find(files, GIVEN_COUNTS):
+        size = max(n_labels, 0 if label_names is None else len(label_names))
+        about["given_label_counts"] = _given_counts(counts, size, about.get("given_n_train"))
     return replace(parsed, **parts, **about, label_names=label_names, feature_names=feature_names, notes=tuple(notes))
 
 
@@ -134,8 +143,23 @@ def read_pairs(file: DataFile, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return flat[::2], flat[1::2]
 
 
+def _given_counts(file: DataFile, n_labels: int, given_n_train: object) -> np.ndarray:
+    """N_l of the training set as it was given, shape (L,), int64."""
+    if given_n_train is None:
+        raise located(file, None, f"needs the number of instances counted; expected given_n_train in {ABOUT}")
+    counts = []
+    for number, line in text_lines(file):
+        cell = line.strip()
+        if not (cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) <= given_n_train):
+            raise located(file, number, f"found {line[:40]!r}; expected a number from 0 to {given_n_train}")
+        counts.append(int(cell))
+    if len(counts) != n_labels:
+        raise located(file, None, f"has {len(counts):,} counts for {n_labels:,} labels; expected one for each")
+    return np.array(counts, dtype=np.int64)
+
+
 def _about(file: DataFile | None) -> dict[str, object]:
-    """name, feature_kind, A and B of `dataset.json`, those that it has."""
+    """name, feature_kind, A, B and given_n_train of `dataset.json`, those that it has."""
     if file is None:
         return {}
     text = "\n".join(line for _, line in text_lines(file))
@@ -147,7 +171,7 @@ def _about(file: DataFile | None) -> dict[str, object]:
         ) from error
     if not isinstance(said, dict):
         raise located(file, 1, "is no JSON object; expected name, feature_kind, A and B")
-    about = {key: said[key] for key in ("name", "feature_kind", "A", "B") if key in said}
+    about = {key: said[key] for key in ("name", "feature_kind", "A", "B", "given_n_train") if key in said}
     for key in ("A", "B"):
         value = about.get(key, 1.0)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -157,4 +181,7 @@ def _about(file: DataFile | None) -> dict[str, object]:
         raise located(file, None, f"feature_kind is {about['feature_kind']!r}; expected values or counts")
     if not isinstance(about.get("name", ""), str):
         raise located(file, None, f"name is {about['name']!r}; expected text")
+    size = about.get("given_n_train", 1)
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= _MOST_INSTANCES:
+        raise located(file, None, f"given_n_train is {size!r}; expected a number of instances")
     return about

@@ -70,6 +70,8 @@ class Parsed:
     feature_kind: str = "values"
     A: float = 0.55
     B: float = 1.5
+    given_label_counts: np.ndarray | None = None
+    given_n_train: int | None = None
     name: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -3,81 +3,163 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import DataError, Dataset, as_blocks
-from xmlcore.readers.names import ABOUT
+from xmlcore.readers.archives import ignorable
+from xmlcore.readers.names import ABOUT, GIVEN_COUNTS
 
 _ROWS = 2_000
+# What a reader would take for a part of the data set, whoever put it there.
+_DATA = re.compile(r"(?i).+\.(txt|npz|npy)(\.gz)?|dataset\.json(\.gz)?")
+_COMPANIONS = (
+    r"(feature|train|test)_names\.txt|filter_labels_(train|test)\.txt"
+    rf"|{re.escape(GIVEN_COUNTS)}|{re.escape(ABOUT)}"
+)
+_XC_TEXT = re.compile(rf"(train|test|label_names)\.txt|{_COMPANIONS}")
+_NPZ = re.compile(
+    r"X(\.block\d\d+)?\.(trn|tst)\.np[zy]|Y\.(trn|tst)\.npz|X\.(trn|tst)\.txt|groups\.trn\.npy|output-items\.txt"
+    rf"|{_COMPANIONS}"
+)
 
 
 def write_xc_text(ds: Dataset, folder: str | Path) -> Path:
     """Writes a data set in the repository's text format: `train.txt`, `test.txt`, and what lies beside them.
 
     Blocks of features become one, side by side; dense ones are written without their zeros. Values are written with
-    as many digits as bring back the same float32. Names, masked pairs, A and B are written too; raw texts and groups
-    have no place in this format (write_npz keeps them).
+    as many digits as bring back the same float32. Names, masked pairs, A and B, and the label counts of the training
+    set as it was given are written too; raw texts and groups have no place in this format (write_npz keeps them).
 
     Args:
         ds: the data set.
-        folder: made if it is not there; files of the same names are replaced.
+        folder: made if it is not there. A data set that this function wrote there before, known by its `dataset.json`,
+            is replaced as a whole: exactly its files go, and only once the new ones are complete. Files that no reader
+            would take for data stay.
 
-    Returns the folder. Raises DataError where it cannot be written to.
+    Returns the folder. Raises DataError, with the folder as it was, where it cannot be written to, and where it holds
+    other data (`.txt`, `.npz` or `.npy`, at any depth), which would be read together with what is written.
     """
-    folder = _made(folder)
-    for side in ("train", "test"):
-        blocks = [sparse.csr_array(block) for block in as_blocks(getattr(ds, f"X_{side}"))]
-        X = blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.hstack(blocks, format="csr"))
-        Y = getattr(ds, f"Y_{side}")
-        with (folder / f"{side}.txt").open("w", encoding="utf-8", newline="\n") as out:
-            out.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
-            for start in range(0, X.shape[0], _ROWS):
-                out.writelines(_rows(X[start : start + _ROWS], Y[start : start + _ROWS]))
-    _write_companions(ds, folder, "label_names.txt")
-    return folder
+    with _written_anew(folder, _XC_TEXT) as scratch:
+        for side in ("train", "test"):
+            blocks = [sparse.csr_array(block) for block in as_blocks(getattr(ds, f"X_{side}"))]
+            X = blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.hstack(blocks, format="csr"))
+            Y = getattr(ds, f"Y_{side}")
+            with (scratch / f"{side}.txt").open("w", encoding="utf-8", newline="\n") as out:
+                out.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n")
+                for start in range(0, X.shape[0], _ROWS):
+                    out.writelines(_rows(X[start : start + _ROWS], Y[start : start + _ROWS]))
+        _write_companions(ds, scratch, "label_names.txt")
+    return Path(folder)
 
 
 def write_npz(ds: Dataset, folder: str | Path) -> Path:
     """Writes a data set as numpy matrices: `X.trn.npz`, `Y.trn.npz`, `X.tst.npz`, `Y.tst.npz`, dense blocks as `.npy`.
 
-    Further blocks are `X.block2.trn.npz` and so on, in their order. Names, raw texts, groups, masked pairs, A and B are
-    written too.
+    Further blocks are `X.block02.trn.npz` and so on, in their order. Names, raw texts, groups, masked pairs, A and B,
+    and the label counts of the training set as it was given are written too.
 
-    Args:
-        ds: the data set.
-        folder: made if it is not there; files of the same names are replaced.
-
-    Returns the folder. Raises DataError where it cannot be written to.
+    Args and errors as in `write_xc_text`. Returns the folder.
     """
-    folder = _made(folder)
-    for side, short in (("train", "trn"), ("test", "tst")):
-        for number, block in enumerate(as_blocks(getattr(ds, f"X_{side}")), 1):
-            stem = f"X.{short}" if number == 1 else f"X.block{number:02d}.{short}"
-            if sparse.issparse(block):
-                sparse.save_npz(folder / f"{stem}.npz", block)
-            else:
-                np.save(folder / f"{stem}.npy", block)
-        sparse.save_npz(folder / f"Y.{short}.npz", getattr(ds, f"Y_{side}"))
-        texts = getattr(ds, f"{side}_texts")
-        if texts is not None:
-            _write_lines(folder / f"X.{short}.txt", texts)
-    if ds.train_groups is not None:
-        np.save(folder / "groups.trn.npy", np.asarray(ds.train_groups))
-    _write_companions(ds, folder, "output-items.txt")
-    return folder
+    with _written_anew(folder, _NPZ) as scratch:
+        for side, short in (("train", "trn"), ("test", "tst")):
+            for number, block in enumerate(as_blocks(getattr(ds, f"X_{side}")), 1):
+                stem = f"X.{short}" if number == 1 else f"X.block{number:02d}.{short}"
+                if sparse.issparse(block):
+                    sparse.save_npz(scratch / f"{stem}.npz", block)
+                else:
+                    np.save(scratch / f"{stem}.npy", block)
+            sparse.save_npz(scratch / f"Y.{short}.npz", getattr(ds, f"Y_{side}"))
+            texts = getattr(ds, f"{side}_texts")
+            if texts is not None:
+                _write_lines(scratch / f"X.{short}.txt", texts)
+        if ds.train_groups is not None:
+            np.save(scratch / "groups.trn.npy", np.asarray(ds.train_groups))
+        _write_companions(ds, scratch, "output-items.txt")
+    return Path(folder)
 
 
-def _made(folder: str | Path) -> Path:
-    folder = Path(folder)
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Turns what goes wrong on a disk, or in a name that UTF-8 cannot hold, into a DataError: the path and why."""
     try:
+        yield
+    except (OSError, UnicodeEncodeError) as error:
+        raise DataError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Where to write a file that takes its place at `path` when it is complete; until then what was there stays.
+
+    A link, and what is no plain file (a device, a pipe), is written to directly. Raises DataError as `writing` does.
+    """
+    path = Path(path)
+    with writing(path):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            yield path
+            return
+        with _scratch(path.parent) as scratch:
+            yield scratch / path.name
+            os.replace(scratch / path.name, path)
+
+
+@contextmanager
+def _written_anew(folder: str | Path, own: re.Pattern[str]) -> Iterator[Path]:
+    """A scratch folder whose files replace those of an earlier data set, named by `own`, when all are complete."""
+    folder = Path(folder)
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be made ({error.strerror}); expected a folder to write to") from error
-    return folder
+        if foreign := _foreign(folder, own):
+            raise DataError(
+                f"{folder} holds {foreign}, which would be read together with what is written; "
+                "expected a new or empty folder, or one with a data set written before in the same format"
+            )
+        with _scratch(folder) as scratch:
+            yield scratch
+            names = {path.name for path in scratch.iterdir()}
+            for path in folder.iterdir():
+                if own.fullmatch(path.name) and path.name not in names:
+                    path.unlink()
+            # First what tells whose files these are, so that a writing that was cut short here can be repeated.
+            for name in sorted(names, key=lambda name: (name != ABOUT, name)):
+                os.replace(scratch / name, folder / name)
+
+
+def _foreign(folder: Path, own: re.Pattern[str]) -> str | None:
+    """A file or folder below `folder` that has a data file's name and is not of a data set written before, or None."""
+    ours = _says_whose(folder / ABOUT)
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not ignorable(name))
+        for name in (*folders, *sorted(files)):
+            path = Path(parent, name)
+            of_before = ours and path.parent == folder and own.fullmatch(name) and path.is_file()
+            if _DATA.fullmatch(name) and not ignorable(name) and not of_before:
+                return path.relative_to(folder).as_posix()
+    return None
+
+
+def _says_whose(about: Path) -> bool:
+    """Whether a file is a `dataset.json` as the writers leave it."""
+    try:
+        said = json.loads(about.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(said, dict) and {"name", "feature_kind", "A", "B"} <= said.keys()
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A hidden folder on the same disk, so that what is in it can be moved at once; removed at the end."""
+    with TemporaryDirectory(prefix=".writing-", dir=folder, ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 def _rows(X: sparse.csr_array, Y: sparse.csr_array) -> Iterable[str]:
@@ -108,6 +190,10 @@ def _write_companions(ds: Dataset, folder: Path, label_names: str) -> None:
             pairs = zip(*(array.tolist() for array in masked.nonzero()), strict=True)
             _write_lines(folder / f"filter_labels_{side}.txt", (f"{row} {label}" for row, label in pairs))
     about = {"name": ds.name, "feature_kind": ds.feature_kind, "A": ds.A, "B": ds.B}
+    if ds.given_label_counts is not None:
+        _write_lines(folder / GIVEN_COUNTS, map(str, np.asarray(ds.given_label_counts, dtype=np.int64).tolist()))
+    if ds.given_n_train is not None:
+        about["given_n_train"] = int(ds.given_n_train)
     (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 

@@ -71,6 +71,15 @@ SAMPLES: dict[str, tuple[str, dict[str, bytes], str]] = {
     ),
     "xmc-base": ("xmc-base", {"Y.trn.npz": NPZ["Y.trn.npz"], "t/X.trn.npz": NPZ["X.trn.npz"]}, "t/X.trn.npz"),
     "about": ("npz", {**NPZ, "dataset.json": b'{"name": "n", "A": 0.5, "B": 1.5}'}, "dataset.json"),
+    "given counts": (
+        "npz",
+        {
+            **NPZ,
+            "dataset.json": b'{"given_n_train": 90}',
+            "given_label_counts.txt": b"40\n7\n12\n" + b"1\n" * (Y.shape[1] - 3),
+        },
+        "given_label_counts.txt",
+    ),
     "arff": (
         "arff",
         {

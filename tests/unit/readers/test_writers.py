@@ -1,6 +1,8 @@
 """What is written is read back to the same data set, by us and by others."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,13 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from tests.full_disk import full_disk
+from xmlcore.cost import sample_training
 from xmlcore.dataset import DataError, Dataset
+from xmlcore.propensity import metric_inverse_propensity
 from xmlcore.readers import read, write_npz, write_xc_text
+
+WRITERS = pytest.mark.parametrize("write", [write_xc_text, write_npz])
 
 
 def made(blocks: int = 1) -> Dataset:
@@ -90,6 +97,105 @@ def test_any_numbers_come_back_to_the_last_bit(tmp_path_factory, values, labels)
         np.testing.assert_array_equal(again.Y_test.toarray(), labels)
 
 
-def test_a_folder_that_cannot_be_made_is_refused(put):
-    with pytest.raises(DataError, match="cannot be made"):
-        write_npz(made(), put("file", "x") / "below")
+def bare(n_features: int = 10, rows: int = 5) -> Dataset:
+    """Dense features, and nothing that need not be there."""
+    rng = np.random.default_rng(n_features)
+    X, Y = rng.random((rows, n_features), np.float32) + 1, sparse.csr_array(np.eye(rows, 4, dtype=np.float32))
+    return Dataset("Two", X, Y, X[:2], Y[:2])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@WRITERS
+def test_a_second_data_set_in_the_same_folder_takes_the_place_of_the_first(tmp_path, write):
+    write(made(), tmp_path)
+    (tmp_path / "README.md").write_text("mine")
+    write(bare(), tmp_path)
+    again = read(tmp_path)
+    assert (again.name, again.n_features, again.n_labels) == ("Two", 10, 4)
+    assert not isinstance(again.X_train, tuple)
+    for field in ("label_names", "feature_names", "train_names", "train_texts", "train_groups", "test_filter"):
+        assert getattr(again, field) is None, field
+    assert (tmp_path / "README.md").read_text() == "mine"
+    kept = contents(tmp_path)
+    write(bare(), tmp_path / "fresh")
+    assert sorted(kept) == sorted([*contents(tmp_path / "fresh"), "README.md"])
+
+
+@WRITERS
+@pytest.mark.parametrize(
+    "name", ["train.txt", "Label_Names.txt", "label_map.txt.gz", "X.bert.trn.npy", "old/X.trn.npz", "a/dataset.json"]
+)
+def test_a_folder_with_other_data_is_refused_and_left_as_it_was(tmp_path, put, write, name):
+    put(name, "somebody's own")
+    with pytest.raises(DataError, match=f"holds {name}, which would be read together"):
+        write(made(), tmp_path)
+    assert contents(tmp_path) == {name: b"somebody's own"}
+
+
+@pytest.mark.parametrize(("first", "second"), [(write_xc_text, write_npz), (write_npz, write_xc_text)])
+def test_the_two_formats_do_not_share_a_folder(tmp_path, first, second):
+    before = contents(first(made(), tmp_path))
+    with pytest.raises(DataError, match="expected a new or empty folder"):
+        second(bare(), tmp_path)
+    assert contents(tmp_path) == before
+
+
+@WRITERS
+def test_a_sample_keeps_the_weights_with_which_its_psp_is_measured(tmp_path, write):
+    sample = sample_training(replace(made(), train_texts=None, test_texts=None, train_groups=None), 4, seed=0)
+    assert len(set(metric_inverse_propensity(sample))) > 1
+    again = read(write(sample, tmp_path))
+    assert (again.given_n_train, again.given_label_counts.tolist()) == (7, sample.given_label_counts.tolist())
+    np.testing.assert_array_equal(metric_inverse_propensity(again), metric_inverse_propensity(sample))
+    assert again.fingerprint == sample.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("counts", "given_n_train", "message"),
+    [
+        ("1\n2\n", 7, "given_label_counts.txt: has 2 counts for 3 labels"),
+        ("1\nx\n3\n", 7, "given_label_counts.txt, line 2: found 'x'; expected a number from 0 to 7"),
+        ("1\n8\n3\n", 7, "given_label_counts.txt, line 2: found '8'"),
+        ("1\n2\n3\n", None, "given_label_counts.txt: needs the number of instances"),
+        ("1\n2\n3\n", 0, "dataset.json: given_n_train is 0"),
+        ("1\n2\n3\n", 7.5, "dataset.json: given_n_train is 7.5"),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused_with_their_file(tmp_path, put, refusal, counts, given_n_train, message):
+    write_npz(made(), tmp_path)
+    put("given_label_counts.txt", counts)
+    about = json.loads((tmp_path / "dataset.json").read_text())
+    put("dataset.json", json.dumps(about if given_n_train is None else {**about, "given_n_train": given_n_train}))
+    assert message in refusal(tmp_path)
+
+
+@WRITERS
+def test_a_folder_that_cannot_be_made_is_refused(put, write):
+    with pytest.raises(DataError, match=r"below cannot be written \(Not a directory\)"):
+        write(made(), put("file", "x") / "below")
+
+
+@WRITERS
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path, write):
+    before = contents(write(made(), tmp_path))
+    name = next(name for name in before if name.lower().endswith((".trn.npz", "train.txt")))
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match=f"holds {name}, which"):
+        write(bare(), tmp_path)
+    assert contents(tmp_path) == {kept: before[kept] for kept in before if kept != name}
+
+
+@WRITERS
+def test_a_full_disk_is_named_and_leaves_the_data_set_that_was_there(tmp_path, write):
+    with full_disk(tmp_path / "disk"):
+        out = tmp_path / "disk" / "out"
+        write(bare(), out)
+        before = contents(out)
+        with pytest.raises(DataError, match="out cannot be written"):
+            write(bare(300, 2_000), out)
+        assert contents(out) == before
+        assert not [path for path in out.iterdir() if path.name.startswith(".")]
