@@ -6,6 +6,7 @@ Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`).
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -172,18 +173,20 @@ def _mirror_lower(K: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Eigenpairs of a Gram matrix of size r, in ascending order, null directions dropped.
+    """Eigenpairs of a Gram matrix of size r, in ascending order, null directions apart.
 
     Attributes:
         values: σ, shape (r',), float64, all positive.
         vectors: shape (r, r'), float32, columns of unit length.
         leading: shape (r, k), float64: the last k vectors where these were found in float64 and split off before a
             float32 decomposition; k = 0 where all of it was in float64 or nothing stood out.
+        null: shape (r, r − r'), float32, columns of unit length: the directions whose eigenvalue counts as 0.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     leading: np.ndarray
+    null: np.ndarray
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -222,11 +225,12 @@ def eigenpairs(K: np.ndarray) -> Eigenpairs:
             V[:, columns] = wide - leading @ (leading.T @ wide)
     if V.dtype == np.float32:
         first = int(np.searchsorted(sigma, FLOAT32_CUT * largest, side="right"))
-        return Eigenpairs(sigma[first:], V[:, first:], leading)  # large: a view of the last columns, not a copy
+        return Eigenpairs(sigma[first:], V[:, first:], leading, V[:, :first])  # large: views, not copies
     # Directions in which two near-duplicate rows differ have tiny eigenvalues, and matter: in float64 only what is
     # below its rounding error goes.
     first = int(np.searchsorted(sigma, sigma.size * np.finfo(np.float64).eps * largest, side="right"))
-    return Eigenpairs(sigma[first:], V[:, first:].astype(np.float32, order="C"), leading)
+    vectors, null = (V[:, part].astype(np.float32, order="C") for part in (slice(first, None), slice(first)))
+    return Eigenpairs(sigma[first:], vectors, leading, null)
 
 
 def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -271,17 +275,69 @@ def smallest_reliable_lambda(values: np.ndarray, size: int, leading: int) -> flo
     return 3e-5 * float(values[-1 - leading])
 
 
-def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray) -> np.ndarray:
-    """(K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
+def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
 
-    Raises DataError where K + λI is not positive definite in the precision at hand.
+    c (r,) is a random combination of the columns of C (r×m), where CᵀS is what S is for. The solution is that of
+    K + λI + E with |E_ij| about eps √(d_i d_j), d the diagonal, which moves cᵀS by −cᵀ(K + λI)⁻¹ E S: relatively by
+
+        eps ‖√d S‖ ‖√d (K + λI)⁻¹c‖ / ‖cᵀS‖,   an estimate; measured errors of CᵀS were 0.001 to 11 times that.
+
+    Raises DataError where K + λI is not positive definite in the precision at hand, where that exceeds 0.02 in float64
+    or 0.5 in float32, whose errors are larger at any λ, and for a λ that K's type cannot hold.
     """
-    K[np.diag_indices_from(K)] += reg_lambda
-    if not cholesky_factor(K):
-        raise DataError(
-            f"reg_lambda is {reg_lambda:g}, too small for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
-        )
-    return cholesky_solve_factored(K, B)
+    with np.errstate(over="ignore"):
+        K[np.diag_indices_from(K)] += reg_lambda
+    d, c = K.diagonal().astype(np.float64), c.astype(K.dtype)[:, None]
+    if np.isfinite(d).all() and cholesky_factor(K):
+        S, back = cholesky_solve_factored(K, B), cholesky_solve_factored(K, c)
+        off = np.sqrt(np.einsum("i,ik,ik->", d, S, S)) * np.sqrt(np.einsum("i,ik,ik->", d, back, back))
+        allowed = 0.02 if K.dtype == np.float64 else 0.5
+        if np.finfo(K.dtype).eps * off <= allowed * np.linalg.norm(S.T @ c):
+            return S
+    size = "small" if d.max() < np.inf else "large"
+    raise DataError(
+        f"reg_lambda is {reg_lambda:g}, too {size} for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
+    )
+
+
+def gram_dtype(size: int) -> type:
+    """The precision in which a Gram matrix of this size is summed, decomposed and solved."""
+    return np.float64 if size <= FLOAT64_LIMIT else np.float32
+
+
+def check_scale(X: tuple[Block, ...], dtype: type, name: str = "X") -> float:
+    """‖X‖², the trace of X's Gram matrices, which are to be made in `dtype`; 0 for an X of zeros.
+
+    Raises DataError, naming the argument, where its values' squares overflow or vanish, or factors leave float32: for
+    a trace above 1e60 in float64, 1e30 in float32, or below the inverse of that.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        trace = squared_norm(X)
+    limit = 1e60 if dtype == np.float64 else 1e30
+    largest = 0 if 1 / limit <= trace <= limit else max(abs(block).max() if block.size else 0 for block in X)
+    if largest > 0:
+        what = "large" if trace > limit else "small"
+        raise DataError(f"{name} holds values too {what} (up to {largest:.3g}): scale its rows, to length 1 say")
+    return trace
+
+
+def is_ordinary(*values: float) -> bool:
+    """Whether positive values are far enough from the ends of float32's range to be factors there."""
+    return min(values) >= 1e-15 and max(values) <= 1e15
+
+
+def at_any_scale(A: np.ndarray, times: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """times(A), (rows, k), for A of any scale and a `times` that works on each row by itself, linearly, in float32.
+
+    Each row is first multiplied by a power of two that brings its largest value near 1. The result is float32, or
+    float64 where float32 could not hold it.
+    """
+    exponents = np.frexp(np.abs(A).max(axis=1, keepdims=True))[1]
+    out = times(np.ldexp(A, -exponents).astype(np.float32))
+    sizes = np.ldexp(np.abs(out).max(axis=1, keepdims=True, initial=0).astype(np.float64), exponents)
+    held = (sizes == 0) | ((sizes > 1e-30) & (sizes < 1e38))
+    return np.ldexp(out if held.all() else out.astype(np.float64), exponents)
 
 
 def squared_norm(X: tuple[Block, ...]) -> float:

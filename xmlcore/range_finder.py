@@ -27,7 +27,7 @@ from scipy import sparse
 from xmlcore import products
 from xmlcore.dataset import DataError, as_blocks
 from xmlcore.lapack import symmetric_eigen
-from xmlcore.linalg import gram
+from xmlcore.linalg import check_scale, gram
 
 Progress = Callable[[str, float], None]
 
@@ -82,7 +82,8 @@ def truncated_svd(
     seed: of the random start. progress: called with a stage and the fraction of it that is done.
 
     Memory: 4 bytes for each of D×1.05 rank numbers, X twice, and about 2 GB. Raises DataError for an X that is not one
-    sparse block, holds only zeros or values that are not finite, for 1 ≤ rank ≤ min(D, N) not met, and passes < 1.
+    sparse block or holds only zeros, values that are not finite, or values that float32 cannot square and sum; for
+    1 ≤ rank ≤ min(D, N) not met, and passes < 1.
     """
     X = _one_sparse_block(X, "X")
     D, N = X.shape
@@ -92,6 +93,7 @@ def truncated_svd(
         raise DataError(f"passes is {passes}; expected at least 1")
     if not X.data.any():
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
+    check_scale((X,), np.float32)
     report = progress or (lambda stage, fraction: None)
     width = min(D, N, rank + max(10, rank // 20))  # a few more than wanted: the last directions come out too short
     Z = np.random.default_rng(seed).standard_normal((D, width), dtype=np.float32)

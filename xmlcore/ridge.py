@@ -34,9 +34,11 @@ class RidgeFactorization:
     Attributes:
         form: "primal" (XᵀX was decomposed) or "dual" (XXᵀ was).
         precision: "float64" or "float32", in which Gram matrix and decomposition were computed.
-        eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are dropped.
+        eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are left out.
         eigenvectors: V (N×r') or U (D×r'), float32.
         leading: the last k vectors in float64 where they were split off first, (r, k); see `linalg.eigenpairs`.
+        null: the null directions of the dual, shape (D, D − r'), float32, for held-out scores; None in the primal,
+            and where a factorisation was kept without them.
         Q: Vᵀ(XᵀY) or UᵀY, shape (r', L), float32; None where it does not fit the memory budget, or where the dual
             scores cost less without it.
         X_train, Y_train: the training data, features in blocks and labels in CSR.
@@ -49,6 +51,7 @@ class RidgeFactorization:
     eigenvalues: np.ndarray
     eigenvectors: np.ndarray
     leading: np.ndarray
+    null: np.ndarray | None
     Q: np.ndarray | None
     X_train: tuple[Block, ...]
     Y_train: sparse.csr_array
@@ -72,7 +75,7 @@ class RidgeFactorization:
         a library call that reports nothing.
 
         Raises DataError for shapes that do not fit each other, values that are not finite, X without a value other
-        than zero, and sizes beyond what can be decomposed.
+        than zero or with values beyond what can be squared and summed, and sizes beyond what can be decomposed.
         """
         X, Y = _check_training(X, Y)
         if form not in ("auto", "primal", "dual"):
@@ -90,7 +93,8 @@ class RidgeFactorization:
 
         report("Gram matrix", None)
         started = time.perf_counter()
-        dtype = np.float64 if size <= linalg.FLOAT64_LIMIT else np.float32
+        dtype = linalg.gram_dtype(size)
+        linalg.check_scale(X, dtype)
         K = linalg.gram(X, of_rows=form == "dual", dtype=dtype)
         after_gram = time.perf_counter()
         report("eigendecomposition", None)
@@ -103,6 +107,7 @@ class RidgeFactorization:
             eigenvalues=pairs.values,
             eigenvectors=pairs.vectors,
             leading=pairs.leading,
+            null=pairs.null if form == "dual" else None,
             Q=None,
             X_train=X,
             Y_train=Y,
@@ -164,22 +169,26 @@ class RidgeFactorization:
         right = products.transposed_times_sparse(self.X_train, self.Y_train[:, labels])
         return products.product(self.eigenvectors.T, right)
 
+    @np.errstate(over="ignore")  # refused below, by name
     def project(self, X_new: Features) -> np.ndarray:
         """P, shape (rows, r'), float32: what scores need of new rows, whatever λ is.
 
-        Raises DataError where X_new has other blocks of features than X_train, or values that are not finite.
+        In the dual P grows with σ, and is float64 where σ is so large or small that float32 could not hold it.
+
+        Raises DataError where X_new has other blocks of features than X_train, or values not finite or too large.
         """
         X_new = self.as_features(X_new)
         if self.form == "primal":
-            return products.multiply(X_new, self.eigenvectors)
-        P = np.empty((n_rows(X_new), self.eigenvalues.size), np.float32)
+            return _finite(products.multiply(X_new, self.eigenvectors))
+        dtype = np.float32 if linalg.is_ordinary(self.eigenvalues[-1]) else np.float64
+        P = np.empty((n_rows(X_new), self.eigenvalues.size), dtype)
         for rows in products.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
             K_new = linalg.cross_gram(take_rows(X_new, rows), self.X_train, np.float64)
             if self.precision == "float64":
-                P[rows] = products.product(K_new, self.eigenvectors)
+                P[rows] = products.product(K_new, self.eigenvectors, dtype)
             else:
                 P[rows] = products.product_with_leading(K_new, self.eigenvectors, self.leading)
-        return P
+        return _finite(P)
 
     def as_features(self, X_new: Features, name: str = "X_new") -> tuple[Block, ...]:
         """X_new as blocks, checked to be those of X_train. Raises DataError otherwise, naming the widths."""
@@ -194,7 +203,8 @@ class RidgeFactorization:
         """Scores P diag(1/(σ+λ)) Q of projected rows, shape (rows, labels), float32.
 
         `P` comes from `project`; `rows` and `labels` choose a part. The order of multiplication follows the shapes: by
-        Q where it is stored, else in the dual as (P'Uᵀ)Y, in the primal as (P'Vᵀ)(XᵀY) in blocks of labels.
+        Q where it is stored, else in the dual as (P'Uᵀ)Y, in the primal as (P'Vᵀ)(XᵀY) in blocks of labels. Where
+        float32 could not hold the scores (at a λ of 1e46, say) they are float64.
 
         Raises DataError for a λ that is not above 0 and for a P of another factorisation.
         """
@@ -202,16 +212,24 @@ class RidgeFactorization:
         P = np.asarray(P)
         if P.ndim != 2 or P.shape[1] != shrink.size:
             raise DataError(f"P has shape {P.shape}; expected (rows, {shrink.size}), as project gives it")
-        P = P[rows]
+        return self.weighted_scores(P[rows], shrink, labels)
+
+    def weighted_scores(self, P: np.ndarray, weights: np.ndarray, labels: Rows = slice(None)) -> np.ndarray:
+        """P diag(weights) Q for weights of shape (r',), float64, at any scale of them, σ and P: see `scores`."""
+        if P.dtype == np.float32 and linalg.is_ordinary(self.eigenvalues[-1], weights.min(), weights.max()):
+            return self._times_Q(P, weights, labels)
+        return linalg.at_any_scale(P * weights, lambda A: self._times_Q(A, np.ones_like(weights), labels))
+
+    def _times_Q(self, P: np.ndarray, weights: np.ndarray, labels: Rows) -> np.ndarray:
         if self.Q is not None:
             Q = self.Q[:, labels]
-            shrink = shrink.astype(np.float32)
+            weights = weights.astype(np.float32)
             # Scaling costs a pass over memory: over the smaller factor.
-            return P @ (shrink[:, None] * Q) if Q.shape[1] < P.shape[0] else (P * shrink) @ Q
+            return P @ (weights[:, None] * Q) if Q.shape[1] < P.shape[0] else (P * weights) @ Q
         if self.form == "dual":
-            votes = (P * shrink.astype(np.float32)) @ self.eigenvectors.T
+            votes = (P * weights.astype(np.float32)) @ self.eigenvectors.T
             return products.times_sparse(votes, self._labels_by_column[:, labels])
-        back = products.product(P * shrink, self.eigenvectors.T, np.float64)
+        back = products.product(P * weights, self.eigenvectors.T, np.float64)
         Y = self.Y_train[:, labels]
         out = np.empty((P.shape[0], Y.shape[1]), np.float32)
         for part in products.chunks(Y.shape[1], max(1, self.memory_budget // (16 * self.size))):
@@ -244,26 +262,15 @@ class RidgeFactorization:
             back = products.multiply(self.X_train, back, np.float64)
         return back.T if np.ndim(P) == 2 else back[:, 0]
 
-    def training_factors(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """P and R of training rows, (rows, r') float32 each, with H(λ) = P diag(1/(σ+λ)) Rᵀ: see `leaveout`."""
-        if self.form == "primal":
-            Z = products.multiply(take_rows(self.X_train, rows), self.eigenvectors)
-            return Z, Z
-        U = self.eigenvectors[rows]
-        return (U * self.eigenvalues).astype(np.float32), U
-
     def leave_one_out_scores(self, reg_lambda: float, *, rows: Rows = slice(None)) -> np.ndarray:
         """What each of the given training rows would score in a model trained without it, (rows, L), float32.
 
-        Exact: (f_il − h_i y_il) / (1 − h_i). For many rows or many λ, `leaveout.held_out_scores` gives blocks.
+        For many rows or λ, `leaveout.held_out_scores` gives blocks; its module has the formula and how it rounds.
         """
         return leaveout.scores_left_out(self, reg_lambda, None, rows)
 
     def leave_group_out_scores(self, reg_lambda: float, groups: np.ndarray, *, rows: Rows = slice(None)) -> np.ndarray:
-        """The same from models trained without the whole family of each row; `groups` has D entries.
-
-        Exact: Y_g − (I − H_gg)⁻¹ (Y_g − F_g).
-        """
+        """The same from models trained without the whole family of each row; `groups` has D entries."""
         return leaveout.scores_left_out(self, reg_lambda, groups, rows)
 
     @property
@@ -282,7 +289,8 @@ class RidgeFactorization:
             "leading": self.leading,
             "seconds": np.array([self.seconds["gram"], self.seconds["eigh"]]),
         }
-        return arrays if self.Q is None else {**arrays, "Q": self.Q}
+        optional = {"null": self.null, "Q": self.Q}
+        return arrays | {name: array for name, array in optional.items() if array is not None}
 
     @classmethod
     def from_arrays(
@@ -305,6 +313,7 @@ class RidgeFactorization:
             eigenvalues=arrays["eigenvalues"],
             eigenvectors=arrays["eigenvectors"],
             leading=arrays["leading"],
+            null=arrays.get("null"),
             Q=arrays.get("Q"),
             X_train=X,
             Y_train=Y,
@@ -322,25 +331,31 @@ def solve_direct(
     with the sparse labels: in the dual ((K+λI)⁻¹ X X_newᵀ)ᵀ Y, in the primal ((G+λI)⁻¹ X_newᵀ)ᵀ (XᵀY) or, where that
     is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `linalg.FLOAT64_LIMIT`, float32 beyond.
 
-    Raises DataError as `RidgeFactorization.fit` does, and for a λ too small for the precision in use.
+    Raises DataError as `RidgeFactorization.fit` does, and for a λ too small (see `linalg.cholesky_solve`).
     """
     X, Y = _check_training(X, Y)
     X_new = _check_features(X_new, X, "X_new")
     reg_lambda = check_reg_lambda(reg_lambda)
     report = progress or (lambda stage, fraction: None)
     dual = n_rows(X) < n_columns(X)
-    dtype = np.float64 if min(n_rows(X), n_columns(X)) <= linalg.FLOAT64_LIMIT else np.float32
+    dtype = linalg.gram_dtype(min(n_rows(X), n_columns(X)))
+    trace = linalg.check_scale(X, dtype)
     report("Gram matrix", None)
     K = linalg.gram(X, of_rows=dual, dtype=dtype)
     report("Cholesky solve", None)
+    scaled = (lambda A, times: times(A)) if linalg.is_ordinary(trace, reg_lambda) else linalg.at_any_scale
+    random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve
     if dual:
-        votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T)
-        return products.times_sparse(votes.T, Y)
+        votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T, Y @ random(Y.shape[1]))
+        return scaled(votes.T, lambda A: products.times_sparse(A, Y))
     right = products.transposed_times_sparse(X, Y, dtype)
     if Y.shape[1] <= n_rows(X_new):
-        return products.multiply(X_new, linalg.cholesky_solve(K, reg_lambda, right))
+        mixed = products.multiply_transposed(X_new, random((n_rows(X_new), 1)), np.float64)[:, 0]
+        W = linalg.cholesky_solve(K, reg_lambda, right, mixed)
+        return scaled(W.T, lambda A: products.multiply(X_new, A.T).T).T
     dense = np.hstack([block.toarray() if sparse.issparse(block) else block for block in X_new])
-    return products.product(linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype)).T, right)
+    solved = linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype), right @ random(Y.shape[1]))
+    return scaled(solved.T, lambda A: products.product(A, right))
 
 
 def lambda_range(X: Features) -> tuple[float, float]:
@@ -349,16 +364,17 @@ def lambda_range(X: Features) -> tuple[float, float]:
     From a thousandth of the mean eigenvalue, trace/r, below which λ changes little, up to the largest eigenvalue, above
     which all scores only shrink together; and never below `linalg.smallest_reliable_lambda`.
 
-    Raises DataError for X without a value other than zero.
+    Raises DataError for X without a value other than zero, or with values beyond what can be squared and summed.
     """
     blocks = as_blocks(X)
     size = min(n_rows(blocks), n_columns(blocks))
+    trace = linalg.check_scale(blocks, linalg.gram_dtype(size))
     values = linalg.largest_eigenvalues(blocks) if size else np.zeros(1)
     if not values[-1] > 0:
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
     leading = linalg.outstanding(values) if values.size == 4 else 0
     reliable = linalg.smallest_reliable_lambda(values, size, leading)
-    return max(1e-3 * linalg.squared_norm(blocks) / size, reliable), float(values[-1])
+    return max(1e-3 * trace / size, reliable), float(values[-1])
 
 
 def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:
@@ -368,6 +384,12 @@ def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.c
     if 0 in (n_rows(blocks), n_columns(blocks), labels.shape[1]):
         raise DataError(f"X has shape {(n_rows(blocks), n_columns(blocks))} and Y {labels.shape}; expected no zero")
     return blocks, labels
+
+
+def _finite(P: np.ndarray) -> np.ndarray:
+    if not np.isfinite(P).all():
+        raise DataError("X_new holds values too large to be projected: scale its rows as those of X")
+    return P
 
 
 def _check_features(X_new: Features, X: tuple[Block, ...], name: str) -> tuple[Block, ...]:

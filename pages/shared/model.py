@@ -129,7 +129,7 @@ class Model:
         self.start()
 
     def _key(self, what: str) -> str:
-        return f"{self.full.fingerprint}/{what}/1"
+        return f"{self.full.fingerprint}/{what}/2"
 
     def _factorize(self) -> None:
         self.progress.started = time.monotonic()

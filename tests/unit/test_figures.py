@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 
 from xmlcore import figures
-from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars, head_torso_tail_lines, label_frequencies, share_bars
+from xmlcore.analysis import frequency_bins
+from xmlcore.figures import (
+    RIDGE,
+    RIDGE_PS,
+    Curve,
+    curves,
+    grouped_bars,
+    head_torso_tail_lines,
+    label_frequencies,
+    share_bars,
+    tradeoff,
+)
+from xmlcore.figures_axes import LEAST_POINTS, category_axis, log_axis, percent_range
+from xmlcore.figures_data import pair_bars
 
 
 def trace_of(figure, name):
@@ -90,3 +103,116 @@ def test_a_figure_has_axis_titles_and_only_vector_marks():
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
         assert not any(trace.type.endswith("gl") for trace in figure.data)
+
+
+def bin_axis(largest, kind):
+    names = frequency_bins(np.arange(largest + 1), kind).names
+    figure = grouped_bars(names, {RIDGE: np.ones(len(names))}, x_title="x", y_title="y")
+    return names, figure.layout.xaxis, figure
+
+
+@pytest.mark.parametrize("kind", ["twos", "tens", "shares"])
+@pytest.mark.parametrize("largest", [1, 9, 700, 8_000, 20_000, 300_000])
+def test_every_bin_is_named_and_no_margin_is_left_to_the_browser(kind, largest):
+    names, axis, figure = bin_axis(largest, kind)
+    assert list(axis.tickvals) == list(names)
+    assert [text.replace("<br>", "") for text in axis.ticktext] == list(names)
+    assert axis.tickangle in (0, -90)
+    assert axis.automargin is False
+    longest = max(len(line) for text in axis.ticktext for line in text.split("<br>"))
+    assert figure.layout.margin.b >= 40 + (5 * longest if axis.tickangle else 15)
+    for trace in figure.data:  # where an axis breaks a name, the hover has it whole
+        assert list(trace.customdata) == list(names)
+        assert "%{customdata}" in trace.hovertemplate
+
+
+@pytest.mark.parametrize(
+    ("largest", "kind", "angle", "last"),
+    [
+        (8_000, "tens", 0, "1,000–9,999"),
+        (20_000, "tens", 0, "10,000–<br>99,999"),
+        (20_000, "twos", -90, "16,384–32,767"),
+    ],
+)
+def test_names_stand_in_one_line_where_there_is_room_then_in_two_then_upright(largest, kind, angle, last):
+    _, axis, _ = bin_axis(largest, kind)
+    assert (axis.tickangle, axis.ticktext[-1]) == (angle, last)
+
+
+def test_names_with_lines_of_their_own_are_not_turned():
+    axis, below = category_axis(["tail<br>34,632 labels", "torso<br>821 labels", "head<br>62 labels"], "x")
+    assert axis["tickangle"] == 0
+    assert below > category_axis(["tail", "head"], "x")[1]
+
+
+def test_a_name_too_long_to_be_turned_is_cut():
+    axis, below = category_axis(["a" * 80, "b" * 80, "c"], "x")
+    assert axis["ticktext"][0].endswith("…")
+    assert below < 250
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.1, 100, ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100"]),
+        (0.0078, 737, ["0.01", "0.1", "1", "10", "100"]),
+        (1, 9_000, ["1", "10", "100", "1,000"]),
+        (3, 4, ["2", "5", "10"]),
+        (1e-6, 1e8, ["1e-6", "0.001", "1", "1,000", "1,000,000"]),
+        (1e6, 5e7, ["1,000,000", "2e6", "5e6", "1e7", "2e7", "5e7"]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_plain_numbers(low, high, texts):
+    axis = log_axis(low, high)
+    assert axis["ticktext"] == texts
+    np.testing.assert_allclose(axis["tickvals"], [float(text.replace(",", "")) for text in texts])
+
+
+def test_curves_are_drawn_over_the_known_range_from_their_first_point_on():
+    first = [Curve(RIDGE, np.array([3.0]), np.array([44.87]), "test"), Curve(RIDGE, np.array([]), np.array([]), "held")]
+    whole = [Curve(RIDGE, np.array([0.01, 3.0, 700]), np.array([44.6, 44.87, 43.9]), "test"), first[1]]
+    drawn = [
+        curves(lines, x_title="λ", y_title="P@5 (%)", current={RIDGE: (3.0, 44.87)}, x_range=(0.01, 700))
+        for lines in (first, whole)
+    ]
+    for figure in drawn:
+        layout = figure.layout
+        assert layout.xaxis.range == drawn[0].layout.xaxis.range
+        assert 10 ** layout.xaxis.range[0] < 0.01
+        assert 10 ** layout.xaxis.range[1] > 700
+        assert layout.yaxis.range[1] - layout.yaxis.range[0] >= LEAST_POINTS
+        assert layout.showlegend
+        assert list(trace_of(figure, f"{RIDGE}, held").x) == [None]  # in the legend, without points yet
+
+
+def test_curves_without_anything_to_draw_and_a_setting_out_of_their_range_can_be_drawn():
+    assert curves([], x_title="x", y_title="y").layout.yaxis.range is None
+    far = curves([], x_title="x", y_title="y", current={RIDGE: (1e4, 3.0)}, x_range=(0.1, 100))
+    assert 10 ** far.layout.xaxis.range[1] > 1e4
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0], [44.87], [99.255, 99.275], [100.0, 100.2], [0.0, 60.0], [12.0, 12.5, np.nan]]
+)
+def test_an_axis_of_percentages_spans_some_points_and_cuts_no_marker(values):
+    bottom, top = percent_range(values)
+    assert top - bottom >= LEAST_POINTS
+    assert bottom < np.nanmin(values)
+    assert top > np.nanmax(values)
+    assert bottom >= 0 or np.nanmin(values) < 1
+
+
+def test_the_large_markers_of_the_trade_off_are_named():
+    x, y = np.array([40.0, 44.0]), np.array([66.0, 60.0])
+    here = {RIDGE: (44.0, 60.0), RIDGE_PS: (43.0, 63.0)}
+    figure = tradeoff(x, y, ["a", "b"], np.array([0, 1]), x_title="x", y_title="y", current=here)
+    for variant in here:
+        assert trace_of(figure, f"{variant}, now").showlegend
+
+
+def test_a_pair_of_labels_is_named_in_two_lines_that_leave_half_of_a_narrow_screen_to_its_bar():
+    pairs = [("interface::graphical", "x11::application"), ("a" * 60, "b")]
+    figure = pair_bars(pairs, np.array([9, 5]), ["", ""], x_title="Instances with both")
+    assert figure.layout.yaxis.ticktext[0] == "interface::graphical +<br>x11::application"
+    assert not figure.layout.yaxis.automargin
+    assert figure.layout.margin.l < 200

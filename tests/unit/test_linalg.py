@@ -118,6 +118,8 @@ def test_eigenpairs_in_float64_rebuild_the_matrix_and_drop_its_null_directions()
     rebuilt = (pairs.vectors * pairs.values) @ pairs.vectors.T
     assert np.linalg.norm(rebuilt - K) < 1e-6 * np.linalg.norm(K)
     assert pairs.values.size == 31
+    assert pairs.null.shape == (120, 89)
+    assert np.abs(pairs.vectors.T @ pairs.null).max() < 1e-6
     assert (np.diff(pairs.values) >= 0).all()
     assert pairs.leading.shape[1] == 0
 
@@ -165,13 +167,60 @@ def test_cholesky_solve_solves_and_leaves_the_right_hand_side_alone(dtype, toler
     for B in (rng.standard_normal((50, 4)).astype(dtype), rng.standard_normal((4, 50)).astype(dtype).T):
         before = B.copy()
         expected = np.linalg.solve(K.astype(np.float64) + 2 * np.eye(50), B)
-        np.testing.assert_allclose(linalg.cholesky_solve(K.copy(), 2.0, B), expected, atol=tolerance)
+        np.testing.assert_allclose(linalg.cholesky_solve(K.copy(), 2.0, B, B[:, 0]), expected, atol=tolerance)
         assert np.array_equal(B, before)
 
 
 def test_cholesky_solve_names_a_lambda_that_is_too_small():
     with pytest.raises(DataError, match=r"reg_lambda is 1e-12.*size 3"):
-        linalg.cholesky_solve(-np.eye(3), 1e-12, np.eye(3))
+        linalg.cholesky_solve(-np.eye(3), 1e-12, np.eye(3), np.ones(3))
+
+
+def test_cholesky_solve_names_a_lambda_that_float32_cannot_hold():
+    with pytest.raises(DataError, match=r"reg_lambda is 1e\+46, too large for a solve in float32"):
+        linalg.cholesky_solve(np.eye(3, dtype=np.float32), 1e46, np.eye(3, dtype=np.float32), np.ones(3))
+
+
+def test_cholesky_solve_refuses_what_rounding_spoils_and_nothing_that_it_leaves_right():
+    # C in the range of K: rounding in its null directions, however large, does not reach CᵀS.
+    rng = np.random.default_rng(0)
+    A, inner = rng.standard_normal((30, 10)), rng.standard_normal((10, 4))
+    K, B, within = A @ A.T, A @ rng.standard_normal((10, 6)), A @ inner
+    exact = inner.T @ np.linalg.solve(A.T @ A + 1e-13 * np.eye(10), A.T @ B)
+    S = linalg.cholesky_solve(K.copy(), 1e-13, B, within @ np.ones(4))
+    assert np.abs(within.T @ S - exact).max() < 1e-9 * np.abs(exact).max()
+    with pytest.raises(DataError, match="too small for a solve in float64"):
+        linalg.cholesky_solve(K.copy(), 1e-13, B, rng.standard_normal(30))
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-5, 1.0, 1e20])
+def test_what_is_linear_row_by_row_is_right_at_any_scale(scale):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((6, 5)) * scale ** np.arange(1, 4).repeat(2)[:, None]
+    A[3] = 0
+    B = rng.standard_normal((5, 4)).astype(np.float32)
+    found = linalg.at_any_scale(A, lambda rows: rows @ B)
+    exact = A @ B.astype(np.float64)
+    assert found.dtype == (np.float32 if 1e-10 < scale < 1e10 else np.float64)
+    assert (np.abs(found - exact).max(axis=1) <= 1e-6 * np.abs(exact).max(axis=1)).all()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "what"),
+    [
+        (np.float64, 1e170, "large"),
+        (np.float64, 1e40, "large"),
+        (np.float64, 1e-170, "small"),
+        (np.float32, 1e19, "large"),
+    ],
+)
+def test_values_whose_squares_overflow_or_vanish_are_named(dtype, scale, what):
+    X = np.array([[1.0, -2.0], [0.0, 0.5]])
+    assert linalg.check_scale((X, sparse.csr_array(X)), dtype) == pytest.approx(10.5)
+    shown = f"{2 * scale:.3g}".replace("+", r"\+")
+    with pytest.raises(DataError, match=rf"X_train holds values too {what} \(up to {shown}\): scale its rows"):
+        linalg.check_scale((X * scale, sparse.csr_array(X * scale)), dtype, "X_train")
+    assert linalg.check_scale((X * 0, X[:, :0]), dtype) == 0
 
 
 def test_trace_and_largest_eigenvalues_agree_with_the_decomposition():

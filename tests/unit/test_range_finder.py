@@ -116,6 +116,19 @@ def test_progress_ends_each_stage_at_one() -> None:
     assert [stage for stage, part in told if part == 1] == ["pass 1 of 2", "pass 2 of 2", "Rayleigh–Ritz", "test rows"]
 
 
+@pytest.mark.parametrize(("scale", "what"), [(1e20, "large"), (1e-20, "small")])
+def test_values_that_float32_cannot_square_are_named(scale: float, what: str) -> None:
+    with pytest.raises(DataError, match=f"X holds values too {what} .*: scale its rows"):
+        truncated_svd(X * np.float32(scale), 5)
+
+
+def test_a_scale_well_within_float32_changes_nothing_but_the_scale() -> None:
+    plain = truncated_svd(X, 20)
+    for scale in (2.0**-30, 2.0**30):
+        scaled = truncated_svd(X * np.float32(scale), 20)
+        np.testing.assert_allclose(scaled.singular_values / scale, plain.singular_values, rtol=1e-5)
+
+
 def test_misuse_is_named() -> None:
     for rank in (0, 501):
         with pytest.raises(DataError, match=f"rank is {rank}"):

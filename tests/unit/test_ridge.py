@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from tests.hard_data import HardData, hard_data
 from xmlcore import linalg
 from xmlcore.dataset import DataError
-from xmlcore.leaveout import held_out_scores, sample_families
+from xmlcore.leaveout import held_out_scores
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 
 SHARES = (1e-5, 1e-3, 1e-1)
@@ -246,28 +244,6 @@ def test_families_of_one_are_leave_one_out(case):
     assert distance(case.fac.leave_group_out_scores(3.0, alone), case.fac.leave_one_out_scores(3.0)) < 1e-6
 
 
-def test_leaving_everything_out_leaves_scores_of_zero():
-    data = hard_data(40, 20)
-    fac = RidgeFactorization.fit(data.X, data.Y)
-    found = fac.leave_group_out_scores(1.0, np.zeros(40, int))
-    assert np.abs(found).max() < 1e-5
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 60), st.integers(1, 80), st.integers(0, 1_000))
-def test_a_sample_of_families_holds_whole_families_and_enough_rows(families, wanted, seed):
-    groups = np.random.default_rng(seed).integers(0, families, 70)
-    rows = sample_families(groups, 70, wanted, seed)
-    assert rows.size >= min(wanted, 70)
-    assert np.array_equal(rows, np.flatnonzero(np.isin(groups, groups[rows])))
-    assert np.array_equal(rows, sample_families(groups, 70, wanted, seed))
-
-
-def test_a_sample_of_lone_rows_has_the_size_asked():
-    assert sample_families(None, 1_000, 64, seed=3).size == 64
-    assert np.array_equal(sample_families(None, 10, 99), np.arange(10))
-
-
 def test_a_factorisation_goes_to_disk_and_back_through_memory_maps(case, tmp_path):
     for name, array in case.fac.arrays().items():
         np.save(tmp_path / f"{name}.npy", array, allow_pickle=False)
@@ -352,3 +328,71 @@ def test_a_matrix_beyond_the_library_is_refused_before_it_is_made():
     wide = sparse.csr_array((np.ones(1, np.float32), ([0], [0])), shape=(40_000, 40_000))
     with pytest.raises(DataError, match="size 40,000 factorised; at most 32,766"):
         RidgeFactorization.fit(wide, wide[:, :2])
+
+
+@pytest.mark.parametrize("scale", [1e-22, 1e-20, 1e20, 1e22])
+@pytest.mark.parametrize("budget", [None, 3_000])
+@pytest.mark.parametrize("shape", [(90, 40), (40, 90)])
+def test_scaling_features_and_lambda_alike_changes_no_score(shape, budget, scale):
+    data = hard_data(*shape, n_new=30)
+    X, X_new = (A.astype(np.float64) for A in (data.X, data.X_new))
+    reg_lambda = 3.0
+    expected = brute_force(X, data.Y, X_new, reg_lambda)
+    fac = RidgeFactorization.fit(X * scale, data.Y, memory_budget=budget)
+    assert (fac.Q is None) == (budget is not None)
+    P = fac.project(X_new * scale)
+    for rows in (slice(None), slice(5)):
+        found = fac.scores(P, reg_lambda * scale**2, rows=rows)
+        assert found.dtype == np.float32
+        assert distance(found, expected[rows]) < 1e-5
+        direct = solve_direct(X * scale, data.Y, X_new[rows] * scale, reg_lambda * scale**2)
+        assert distance(direct, expected[rows]) < 1e-5
+    left_out = fac.leave_one_out_scores(reg_lambda * scale**2, rows=np.array([7]))
+    assert distance(left_out, refitted(data, [7], reg_lambda)) < 1e-4
+
+
+@pytest.mark.parametrize("reg_lambda", [1e35, 1e46, 1e100])
+def test_scores_smaller_than_float32_holds_still_rank(case, reg_lambda):
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new[:50], reg_lambda)
+    for found in (
+        case.fac.scores(case.P, reg_lambda, rows=slice(50)),
+        solve_direct(case.data.X, case.data.Y, case.data.X_new[:50], reg_lambda),
+    ):
+        assert distance(found, expected) < 1e-5
+        assert same_top5(found, expected) >= 0.98
+
+
+@pytest.mark.parametrize(("limit", "scale"), [(5_000, 1e170), (5_000, 1e200), (5_000, 1e-170), (10, 1e19), (10, 1e-19)])
+def test_values_whose_squares_leave_the_precision_are_refused_by_name(case, monkeypatch, limit, scale):
+    monkeypatch.setattr(linalg, "FLOAT64_LIMIT", limit)
+    X, Y = case.data.X.astype(np.float64) * scale, case.data.Y
+    message = f"X holds values too {'large' if scale > 1 else 'small'} .*: scale its rows"
+    for call in (lambda: RidgeFactorization.fit(X, Y), lambda: solve_direct(X, Y, X[:5], 1.0), lambda: lambda_range(X)):
+        with pytest.raises(DataError, match=message):
+            call()
+    with pytest.raises(DataError, match="X_new holds values too large to be projected"):
+        case.fac.project(np.full((2, case.fac.n_features), 1e300))
+
+
+@pytest.mark.parametrize("reg_lambda", [1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15])
+def test_the_direct_solve_of_repeated_rows_is_right_or_refused(reg_lambda):
+    rng = np.random.default_rng(0)
+    half, X_new = rng.standard_normal((10, 60)), rng.standard_normal((30, 60))
+    Y = sparse.csr_array((rng.random((20, 30)) < 0.2).astype(np.float32))
+    # Two equal rows with labels y and z are one row √2 times as long with labels (y + z)/√2.
+    expected = brute_force(*map(sparse.csr_array, (half * 2**0.5, (Y[:10] + Y[10:]) / 2**0.5, X_new)), reg_lambda)
+    if reg_lambda >= 1e-11:
+        assert distance(solve_direct(np.vstack([half, half]), Y, X_new, reg_lambda), expected) < 2e-3
+    else:
+        with pytest.raises(DataError, match="too small for a solve in float64"):
+            solve_direct(np.vstack([half, half]), Y, X_new, reg_lambda)
+
+
+@pytest.mark.parametrize("limit", [5_000, 10])
+def test_the_direct_solve_refuses_no_lambda_of_the_slider(case, monkeypatch, limit):
+    monkeypatch.setattr(linalg, "FLOAT64_LIMIT", limit)
+    for X in (case.data.X, sparse.csr_array(sparse.vstack([case.data.X[:100], case.data.X[:100]]))):
+        low, _ = lambda_range(X)
+        scores = solve_direct(X, case.data.Y[: X.shape[0]], case.data.X_new, low)
+        expected = brute_force(X, case.data.Y[: X.shape[0]], case.data.X_new, low)
+        assert distance(scores, expected) < (1e-5 if limit > 10 else 0.02)
