@@ -18,7 +18,7 @@ with st.sidebar:
 settings.sync_hold()
 settings.show_refusals()
 if problem:
-    st.error(problem, icon=":material/error:")
+    st.error(frame.plain_markdown(problem), icon=":material/error:")
 controls.body_controls(current, model.lambda_range_of)
 with behind.visitor_first():
     try:

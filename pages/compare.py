@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import compare_baselines, comparison, frame, model, show
+from pages.shared.settings import settings_text
 from xmlcore import DataError
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, system_bars
@@ -29,7 +30,7 @@ st.subheader(f"{settings.data}: side by side")
 rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in results.items())]
 st.dataframe(comparison.best_in_bold(pd.DataFrame(rows).set_index("system")), alt="Metrics of each system in percent")
 st.caption(
-    f"Percent, on {answer.rows_text}, all by the same code; PSP with A = {data.A:g}, B = {data.B:g}. "
+    f"Percent, on {answer.rows_text}, all by the same code; ours at {settings_text(settings)}; {show.ruler(answer)}. "
     "Best of each column in bold."
 )
 
@@ -45,10 +46,15 @@ with st.form("other_system", clear_on_submit=True):
         try:
             added = comparison.read_other(file.name, file.getvalue(), answer)
         except DataError as error:
-            st.error(str(error), icon=":material/error:")
+            st.error(frame.plain_markdown(str(error)), icon=":material/error:")
         else:
             given[added.name] = added
             st.rerun()
+if given:
+    with st.container(horizontal=True, gap="small"):
+        for name in given:
+            label = f"Remove {frame.plain_markdown(name)}"
+            st.button(label, key=f"remove_{name}", on_click=given.pop, args=(name, None), type="tertiary")
 
 compare_baselines.section(answer)
 
@@ -61,7 +67,10 @@ if others:
     }
     show.chart(
         system_bars(
-            bins.names, heights, x_title="Training instances of the label", y_title=f"Share of P@{answer.K} (points)"
+            bins.names,
+            heights,
+            x_title="Training instances of the label",
+            y_title=f"Contribution to P@{answer.K} (points)",
         ),
         name="compare_contributions",
         caption=f"Where each system's hits come from: the bars of a system sum to its P@{answer.K}.",
@@ -69,17 +78,17 @@ if others:
         data=partial(pd.DataFrame, {"training instances": bins.names, **heights}),
     )
     name = st.selectbox("Instance by instance against", list(others), key="compare_with")
-    other = others[name]
+    other, shown_name = others[name], frame.plain_markdown(name)
     shared = {
         v: agreement(r.top, other.top, answer.K).mean
         for v, r in zip((RIDGE, RIDGE_PS), (answer.evaluation.ridge, answer.evaluation.ps), strict=True)
     }
     st.markdown(
-        f"Of the {answer.K} labels ranked first, {name} and XML-ridge share **{show.percent(shared[RIDGE])}**, "
-        f"{name} and XML-ridge with PS **{show.percent(shared[RIDGE_PS])}**."
+        f"Of the {answer.K} labels ranked first, {shown_name} and XML-ridge share **{show.percent(shared[RIDGE])}**, "
+        f"{shown_name} and XML-ridge with PS **{show.percent(shared[RIDGE_PS])}**."
     )
     if other.shortest < answer.K:
-        st.caption(f"Some lists of {name} have only {other.shortest} labels; what is missing counts as wrong.")
+        st.caption(f"Some lists of {shown_name} have only {other.shortest} labels; what is missing counts as wrong.")
     only = st.toggle("Only where they differ", value=True, key="only_different", bind="query-params")
     st.dataframe(
         comparison.side_by_side(other, answer, only), hide_index=True, alt="Labels of each system, by instance"

@@ -63,8 +63,8 @@ def of_the_share(share: float) -> None:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}
         st.table(cost_table(points, dense, answer.evaluation.n_rows), border="horizontal")
         st.caption(
-            f"MB: 10⁶ bytes, sparse as CSR. Times: measured here on all cores, scores and the first {answer.K} labels "
-            f"together. {other_share(answer, points)}"
+            f"kB and MB: 10³ and 10⁶ bytes, sparse as CSR. Times: measured here on all cores, scores and the first "
+            f"{answer.K} labels together. {other_share(answer, points)}"
         )
     downloads(share, points)
 
@@ -86,7 +86,7 @@ def of_all_shares(share: float) -> None:
         lines = [
             Curve(variant, np.array(list(points)), np.array(list(map(relative, points.values()))), answer.rows_text)
             for variant in work.VARIANTS
-            if (points := work.points_of(filled, variant))
+            for points in [work.points_of(filled, variant)]
         ]
         with column:
             show.chart(
@@ -96,7 +96,7 @@ def of_all_shares(share: float) -> None:
                     y_title=f"{name} (% of the full W's)",
                     current=marks(now),
                     held=marks(then) if then else None,
-                    log_x=True,
+                    x_range=(work.SHARES[0], work.SHARES[-1]),
                 ),
                 name=f"sparse_{metric}",
                 caption=f"100 % is {name} with the whole W. Large markers: the share chosen above.",

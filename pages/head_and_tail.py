@@ -5,9 +5,8 @@ import streamlit as st
 
 from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
+from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
-from pages.shared.instance_view import plain_markdown
-from pages.shared.settings import link
 from xmlcore.analysis import (
     Contributions,
     FrequencyBins,
@@ -178,12 +177,11 @@ def head_torso_and_tail() -> None:
 def labels() -> None:
     st.subheader("Labels that gain and labels that pay")
     label = labels_of.chosen_label(settings.data, dataset.n_labels)
+    labels_of.write_address()
     names = labels_of.label_names(dataset)
     search, sort, choice = st.columns([2, 2, 3])
-    text = search.text_input(
-        "Search labels", value="", placeholder="Part of a name", key="find_label", bind="query-params"
-    )
-    order = sort.selectbox("In the order", list(labels_of.ORDERS), key="label_order", bind="query-params")
+    text = search.text_input("Search labels", placeholder="Part of a name", key=labels_of.FIND, persist_state="session")
+    order = sort.selectbox("In the order", list(labels_of.ORDERS), key=labels_of.ORDER, persist_state="session")
     every = labels_of.ordered(table, names, labels_of.found(names, text), order)
     shown = every[: labels_of.MOST_ROWS]
     list_key = mirror.key_of(labels_of.LIST, label)
@@ -246,11 +244,12 @@ def instances_of(label: int, name: str) -> None:
     """Links to the test instances of a label, by who found it."""
     on_train, on_test = int(table.train_count[label]), int(table.test_count[label])
     st.markdown(
-        f"**{name}**, θ = {table.inverse_propensity[label]:.2f}, is on {on_train:,} training instances and on "
-        f"{f'{on_test:,}' if on_test else 'none'} of {answer.rows_text}."
+        f"**{plain_markdown(name)}**, θ = {table.inverse_propensity[label]:.2f}, is on {on_train:,} training instances "
+        f"and on {f'{on_test:,}' if on_test else 'none'} of {answer.rows_text}."
     )
     if not on_test:
         return
+    st.caption(f"Found: it is among the {K} labels ranked first. Choose an instance to see why.")
     rows = rows_of_label(answer.evaluation, K, dataset.Y_test, label)
     groups = {outcome: getattr(rows, outcome) for outcome in OUTCOMES}
     pages = max(1, -(-max(len(group) for group in groups.values()) // LINKS))
@@ -265,11 +264,12 @@ def instances_of(label: int, name: str) -> None:
             for row in group[(page - 1) * LINKS : page * LINKS].tolist():
                 st.page_link(
                     "pages/instances.py",
-                    label=labels_of.instance_name(dataset, row),
-                    query_params=link(settings, instance=row, label=label),
+                    label=plain_markdown(labels_of.instance_name(dataset, row)),
+                    query_params={"instance": str(row), "label": str(label)},
                 )
 
 
 gains_and_losses()
 head_torso_and_tail()
+labels_of.take_from_address()
 labels()

@@ -114,7 +114,7 @@ def page() -> None:
         default=find.VIEWS[0],
         required=True,
         key=find.VIEW,
-        bind="query-params",
+        persist_state="session",
         label_visibility="collapsed",
     )
     {find.VIEWS[0]: test_instance, find.VIEWS[1]: missing, find.VIEWS[2]: own_document}[chosen]()

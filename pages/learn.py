@@ -4,16 +4,21 @@ import numpy as np
 import streamlit as st
 
 from pages.shared import frame, learn_steps, model
-from pages.shared.learn_board import contribution_chart, four_numbers
-from pages.shared.learn_example import bench, sliders
+from pages.shared.learn_board import contribution_chart, four_numbers, held_text
+from pages.shared.learn_example import bench, sliders, unused_sliders
 from pages.shared.learn_questions import DATA, QUESTIONS
-from pages.shared.settings import lambda_text, link
+from pages.shared.settings import link, settings_text
 
 QUESTIONS_PART = "Five questions"
 STYLE = """<style>
 .st-key-learn_numbers table { font-variant-numeric: tabular-nums; }
 .st-key-learn_numbers :is(th, td):not(:first-child) { text-align: right; }
-@media (max-width: 640px) { .st-key-learn_numbers table { font-size: 0.8rem; } }
+.st-key-toy_sliders .stElementContainer:has(.stSlider) { max-width: 14rem; }
+.st-key-learn_numbers .stTable :is(th, td) { padding-inline: 0.3rem; }
+@media (max-width: 640px) {
+  .st-key-learn_numbers table { font-size: 0.8rem; }
+  .st-key-toy_sliders .stElementContainer:has(.stSlider) { min-width: 100%; }
+}
 </style>"""
 
 settings = frame.guard()
@@ -32,17 +37,18 @@ def go_to(target: str) -> None:
 
 
 def steps(step: learn_steps.Step) -> None:
-    """One step: text and example side by side, its numbers below, and the way on."""
+    """One step: its text beside the example's sliders and what follows from them, the tables below, and the way on."""
     # λ and A of the data set, which a narrow screen shows above every page, have no effect on the example.
-    st.html("<style>.st-key-body_controls { display: none; }</style>")
+    st.html(f"<style>.st-key-body_controls {{ display: none; }} {unused_sliders(step.sliders)}</style>")
     left, right = st.columns([4, 7], gap="medium")
     with left:
         learn_steps.text(step)
-        parameters = sliders()
     with right:
-        example = bench(parameters)
+        parameters = sliders()
+        numbers = st.container(key="learn_numbers")
+    example = bench(parameters)
     if example is not None:
-        with st.container(key="learn_numbers"):
+        with numbers:
             step.numbers(example)
     position = parts.index(part)
     with st.container(horizontal=True):
@@ -82,11 +88,13 @@ def questions() -> None:
     with right:
         with st.container(key="learn_numbers"):
             four_numbers(answer, ghost)
+            if ghost:
+                st.caption(held_text(ghost))
         variants = (answer.evaluation.ridge, answer.evaluation.ps)
         firsts = [len(np.unique(variant.top[:, 0])) for variant in variants]
         st.caption(
-            f"On {answer.rows_text}, at λ = {lambda_text(settings.reg_lambda)} and A = {settings.A:.2f}. Different "
-            f"labels ever ranked first: {firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
+            f"On {answer.rows_text}, at {settings_text(settings)}. Different labels ever ranked first: "
+            f"{firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
         )
         contribution_chart(answer, ghost, question.chart, height=300)
 

@@ -26,7 +26,7 @@ def heights(parts: Contributions) -> dict:
 
 
 # The answer: six numbers for each variant.
-show.cards(answer.evaluation, ghost and ghost.evaluation)
+show.cards(answer, ghost)
 
 # Where the hits come from: contributions by label frequency, to P@K and to PSP@K.
 for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
@@ -39,7 +39,7 @@ for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
                 bins.names,
                 heights(parts),
                 x_title="Training instances of the label",
-                y_title=f"Share of {name} (points)",
+                y_title=f"Contribution to {name} (points)",
                 held=heights(by_bin(ghost, metric)) if ghost else None,
                 height=270,
             ),
@@ -57,7 +57,9 @@ show.notes(answer)
 def of_all(polls: bool) -> None:
     near = paths.intervals(answer)
     widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
-    st.caption(f"So many instances keep λ quick. 95 % interval of the sample, in points: {widths}.")
+    st.caption(
+        f"So many instances keep λ quick. 95 % interval of the sample for {RIDGE} without PS, in points: {widths}."
+    )
     if not answer.model.ready:
         return
     work = paths.whole_test_set(answer)
@@ -105,7 +107,7 @@ def along_lambda(polls: bool) -> None:
                     y_title=f"{name} (%)",
                     current=paths.markers(answer, metric),
                     held=paths.markers(ghost, metric) if ghost else None,
-                    log_x=True,
+                    x_range=answer.model.lambda_range,
                 ),
                 name=f"path_{metric}",
                 caption=f"Large markers: the present λ. Dashed: {paths.held_out_text(answer)}.",
@@ -150,7 +152,9 @@ def what_can_be_had(polls: bool) -> None:
                 held=paths.plane_markers(ghost) if ghost else None,
             ),
             name="tradeoff",
-            caption=f"Up and to the right is better. {answer.rows_text}; a choice made on them flatters itself.",
+            caption=f"Up and to the right is better. The large circle is {RIDGE}, the large diamond {RIDGE_PS}, at the "
+            f"present setting{'; open ones: the held setting' if ghost else ''}. Of {answer.rows_text}; a choice made "
+            "on them flatters itself.",
             alt=f"Dots: settings of λ, A and B by {name} and {ps_name}, with the frontier of the best ones",
             data=lambda: pd.DataFrame({"setting": points.names, name: points.precision, ps_name: points.psprecision}),
         )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from xmlcore.figures_axes import category_axis, log_axis, log_range, percent_range
+
 RIDGE, RIDGE_PS = "XML-ridge", "XML-ridge with PS"
 
 
@@ -30,9 +32,8 @@ INK, GRID = "#222222", "#DDDDDD"
 TITLE = {"font": {"size": 14}}  # of an axis: as large as all other text, not larger
 
 # Fixed margins: where they may grow (automargin), a browser lays a chart out two or three times, which was most of a
-# slider's answer. Only long names get it.
+# slider's answer.
 _AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "ticks": "outside", "automargin": False}
-_NARROW_CHARACTERS = 36  # of all names together, which stand side by side on a screen of 390 pixels
 _LAYOUT = {
     "template": "none",
     "font": {"family": "Source Sans, Source Sans Pro, Helvetica, Arial, sans-serif", "size": 14, "color": INK},
@@ -44,7 +45,6 @@ _LAYOUT = {
     "bargap": 0.25,
     "modebar": {"color": "#666666", "activecolor": INK, "bgcolor": "rgba(255,255,255,0)"},
 }
-_LOG_AXIS = {"type": "log", "exponentformat": "power"}
 
 
 def draw(
@@ -75,12 +75,6 @@ def draw(
     return go.Figure({"data": list(traces), "layout": whole})
 
 
-def _category_axis(names: Sequence[str]) -> dict:
-    if len("".join(names)) > _NARROW_CHARACTERS or any("<br>" in name for name in names):
-        return {"type": "category", "automargin": True}  # on a narrow screen they are turned, and need room below
-    return {"type": "category", "tickangle": 0, "tickfont": {"size": 12}}  # told: "1" and "2–3" look like numbers
-
-
 def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray) -> dict:
     return {
         "type": "bar",
@@ -92,7 +86,8 @@ def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray)
             "color": look.color,
             "pattern": {"shape": look.pattern, "fgcolor": "white", "bgcolor": look.color},
         },
-        "hovertemplate": f"{name}<br>%{{x}}: %{{y:.2f}}<extra></extra>",
+        "customdata": list(categories),  # on the axis they may be broken or cut
+        "hovertemplate": f"{name}<br>%{{customdata}}: %{{y:.2f}}<extra></extra>",
     }
 
 
@@ -123,7 +118,7 @@ def _variant_bars(
             **_bars(LOOKS[name], name, categories, heights),
             "name": f"{name}, held",
             "marker": {"color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 1.5}},
-            "hovertemplate": f"{name}, held<br>%{{x}}: %{{y:.2f}}<extra></extra>",
+            "hovertemplate": f"{name}, held<br>%{{customdata}}: %{{y:.2f}}<extra></extra>",
             "showlegend": name == RIDGE,
         }
         for name, heights in (held or {}).items()
@@ -134,7 +129,8 @@ def _variant_bars(
 def _bar_chart(
     traces: Sequence[dict], categories: Sequence[str], x_title: str, y_title: str, height: int, **layout: object
 ) -> go.Figure:
-    return draw(traces, x_title, y_title, height, xaxis=_category_axis(categories), barmode="group", **layout)
+    axis, below = category_axis(categories, x_title)
+    return draw(traces, x_title, y_title, height, xaxis=axis, barmode="group", margin={"b": below}, **layout)
 
 
 OTHER_LOOKS = (
@@ -158,7 +154,7 @@ def system_bars(
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of a variant: x and y, shape (points,); dashed where it is held out from training."""
+    """One curve of a variant: x > 0 and y, shape (points,); dashed where it is held out from training."""
 
     variant: str
     x: np.ndarray
@@ -174,39 +170,42 @@ def curves(
     y_title: str,
     current: dict[str, tuple[float, float]] | None = None,
     held: dict[str, tuple[float, float]] | None = None,
-    log_x: bool = False,
+    x_range: tuple[float, float] | None = None,
     height: int = 340,
 ) -> go.Figure:
     """Curves of both variants, solid on test rows and dashed held out, with markers at the current and held setting.
 
+    x is on a logarithmic axis, and y in percent. A curve without points yet is in the legend already.
+
     Args:
         lines: the curves, in the order of the legend.
         current, held: variant → (x, y) of the setting in the sidebar and of the one held.
+        x_range: the least and largest x that the curves will have, so that the axis stays while they fill in.
     """
     traces = [_curve(line) for line in lines] + _markers(held, "held") + _markers(current, "now")
-    axis = dict(_LOG_AXIS) if log_x else {}
-    if log_x:
-        x = np.concatenate([trace["x"] for trace in traces]) if traces else np.ones(1)
-        if 10 <= x.max() / x.min() < 10**3.5:
-            axis["dtick"] = "D2"  # every digit would be written in two rows, the lower one over the title
-    return draw(traces, x_title, y_title, height, xaxis=axis)
+    x = [float(value) for trace in traces for value in trace["x"] if value is not None]
+    y = [float(value) for trace in traces for value in trace["y"] if value is not None]
+    x += x_range or ([] if x else [1.0])
+    axis = {**log_axis(min(x), max(x)), "range": log_range(min(x), max(x))}
+    return draw(traces, x_title, y_title, height, xaxis=axis, yaxis={"range": percent_range(y)}, showlegend=True)
 
 
 def _curve(line: Curve) -> dict:
     look = LOOKS[line.variant]
+    n_points = len(line.x)
     return {
         "type": "scatter",
         "name": f"{line.variant}, {line.rows}",
-        "x": line.x,
-        "y": line.y,
-        "mode": "lines+markers" if len(line.x) < 40 else "lines",
+        "x": line.x if n_points else [None],
+        "y": line.y if n_points else [None],
+        "mode": "lines+markers" if n_points < 40 else "lines",
         "line": {"color": look.color, "dash": "dash" if line.dashed else "solid", "width": 2},
         "marker": {"symbol": look.symbol + ("-open" if line.dashed else ""), "size": 6},
         "hovertemplate": f"{line.variant}, {line.rows}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
     }
 
 
-def _markers(points: dict[str, tuple[float, float]] | None, when: str) -> list[dict]:
+def _markers(points: dict[str, tuple[float, float]] | None, when: str, *, in_legend: bool = False) -> list[dict]:
     return [
         {
             "type": "scatter",
@@ -221,7 +220,7 @@ def _markers(points: dict[str, tuple[float, float]] | None, when: str) -> list[d
                 "line": {"color": INK, "width": 2},
             },
             "hovertemplate": f"{variant}, {when}<br>%{{x:.4g}}: %{{y:.2f}}<extra></extra>",
-            "showlegend": False,
+            "showlegend": in_legend,
         }
         for variant, (x, y) in (points or {}).items()
     ]
@@ -268,7 +267,9 @@ def tradeoff(
         "customdata": [names[point] for point in frontier],
         "hovertemplate": hover,
     }
-    return draw([dots, line, *_markers(held, "held"), *_markers(current, "now")], x_title, y_title, height)
+    marks = [*_markers(held, "held", in_legend=True), *_markers(current, "now", in_legend=True)]
+    axes = [{"range": percent_range([*dots[axis], *(float(mark[axis][0]) for mark in marks)])} for axis in ("x", "y")]
+    return draw([dots, line, *marks], x_title, y_title, height, xaxis=axes[0], yaxis=axes[1])
 
 
 MOST_POINTS = 1200  # of a frequency profile: more would overlap on log-log axes and make the page slow
@@ -311,8 +312,10 @@ def _frequencies(
         "hovertemplate": "%{customdata}<br>rank %{x:,}, on %{y:,} training instances<extra></extra>",
         "showlegend": False,
     }
-    axis, titles = {**_LOG_AXIS, "dtick": 1}, ("Label, by rank of frequency", "Training instances")
-    return draw([points, *more], *titles, height, xaxis=axis, yaxis=axis, **layout)
+    titles = ("Label, by rank of frequency", "Training instances")
+    x = log_axis(1, max(len(order), 10))
+    y = log_axis(1, max(int(counts.max(initial=0)), 10), height - 90, upright=True)
+    return draw([points, *more], *titles, height, xaxis=x, yaxis=y, **layout)
 
 
 def head_torso_tail_lines(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from xmlcore.figures import INK, draw
+from xmlcore.figures import INK, TITLE, draw
+from xmlcore.figures_axes import SMALL, text_width
 
 _GREY = "#777777"
 _MOST_BARS = 60
+PAIR_PIXELS = 34  # of a pair's bar: its name is in two lines
+LONGEST_NAME = 24  # characters of a label: so the bars keep half of a narrow screen
 
 
 def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 340) -> go.Figure:
@@ -39,29 +43,44 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 34
     return draw(traces, "Labels of an instance", "Share of instances (%)", height, xaxis=from_zero, yaxis=from_zero)
 
 
-def pair_bars(names: Sequence[str], values: np.ndarray, hover: Sequence[str], *, x_title: str) -> go.Figure:
+def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, hover: Sequence[str], *, x_title: str) -> go.Figure:
     """Horizontal bars of the strongest pairs of labels, the strongest at the top.
 
     Args:
-        names: of the pairs, in order; values: their strength, in the unit that x_title names.
+        pairs: the labels' names, in order; values: the pairs' strength, in the unit that x_title names.
         hover: what is shown on hover, for each pair.
     """
     bars = {
         "type": "bar",
         "x": values,
-        "y": np.arange(len(names)),
+        "y": np.arange(len(pairs)),
         "orientation": "h",
         "marker": {"color": _GREY},
         "customdata": list(hover),
         "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,
     }
+    lines = [[_short(each) for each in pair] for pair in pairs]
     axis = {
-        "automargin": True,  # names may be long
+        "title": {"text": "Pair of labels", "standoff": 8, **TITLE},
         "tickmode": "array",
-        "tickvals": np.arange(len(names)),  # positions, not names: two pairs may be called the same
-        "ticktext": [name if len(name) <= 48 else f"{name[:47]}…" for name in names],
+        "tickvals": np.arange(len(pairs)),  # positions, not names: two pairs may be called the same
+        "ticktext": [f"{first} +<br>{second}" for first, second in lines],
+        "tickfont": {"size": SMALL},
         "autorange": "reversed",
         "ticks": "",
     }
-    return draw([bars], x_title, "Pair of labels", 90 + 24 * max(len(names), 3), yaxis=axis)
+    longest = max(text_width(f"{line} +", SMALL) for pair in lines for line in pair)
+    return draw(
+        [bars],
+        x_title,
+        "",
+        90 + PAIR_PIXELS * max(len(pairs), 3),
+        xaxis={"tickformat": ","},
+        yaxis=axis,
+        margin={"l": 40 + math.ceil(longest)},
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

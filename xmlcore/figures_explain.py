@@ -62,7 +62,7 @@ def explanation_bars(
         "hovertemplate": "%{customdata}<br>%{x:+.4g}<extra></extra>",
         "showlegend": False,
     }
-    room = 0.18 * (high - low or 1.0)  # for the numbers beside the bars
+    room = (high - low) or 1.0  # for the numbers beside the bars: on the left they must not reach the names
     axis = {
         "title": {"text": kind[0].upper() + kind[1:], "standoff": 10, **TITLE},
         "tickmode": "array",
@@ -81,7 +81,7 @@ def explanation_bars(
         "Contribution to the score",
         "",
         90 + ROW_PIXELS * len(values),
-        xaxis={"range": [low - (room if low < 0 else 0), high + room]},
+        xaxis={"range": [low - (0.3 * room if low < 0 else 0), high + 0.18 * room]},
         yaxis=axis,
         margin={"t": 12},
         shapes=[{**rule, "line": {"color": INK, "width": 1}}],

@@ -70,7 +70,7 @@ def _rows(answer: Answer, polls: bool) -> None:
     if polls != is_training(answer):
         st.rerun()  # the whole page once more: it begins to look again, or has a new row in its table
     if PROBLEM in st.session_state:
-        st.error(st.session_state.pop(PROBLEM), icon=":material/error:")
+        st.error(frame.plain_markdown(st.session_state.pop(PROBLEM)), icon=":material/error:")
     st.caption(
         "On the same features and training instances as ours, with their packages' recommended settings, in a process "
         "of its own on one thread at low priority: their times are not ours. The page stays usable, and what has been "

@@ -19,6 +19,10 @@ SHORT = {
     "recall": "recall",
     "coverage": "coverage",
 }
+WHY_LARGER = (
+    "a sparse matrix stores an index beside each value, so with more than about half of the entries it is the larger "
+    "one. Entries that are exactly 0 are not kept"
+)
 Points = Mapping[str, SparsePoint]
 
 
@@ -32,8 +36,9 @@ def verdict(points: Points, K: int, rows_text: str) -> str:
         f"**{_percent(point.relative['psprecision'][K])}** of PSP@{K}"
         for variant, point in points.items()
     ]
-    size = f"{one.megabytes:,.2f} MB instead of {one.megabytes_dense:,.2f} MB"
-    return f"With {_percent(one.kept_share)} of its entries W takes **{size}**. {'; '.join(kept)}, on {rows_text}."
+    size = f"{_size(one.megabytes)} instead of {_size(one.megabytes_dense)}"
+    why = f": {WHY_LARGER}" if one.megabytes > one.megabytes_dense else ""
+    return f"With {_percent(one.kept_share)} of its entries W takes **{size}**{why}. {'; '.join(kept)}, on {rows_text}."
 
 
 def kept_table(points: Points, K: int) -> pd.DataFrame:
@@ -61,8 +66,8 @@ def cost_table(points: Points, dense_seconds: Mapping[str, float | None], n_rows
             "Threshold τ": f"{point.threshold:.4g}",
             "Entries kept": f"{point.kept:,}",
             "Share kept": _percent(point.kept_share),
-            "W, sparse": f"{point.megabytes:,.2f} MB",
-            "W, dense": f"{point.megabytes_dense:,.2f} MB",
+            "W, sparse": _size(point.megabytes),
+            "W, dense": _size(point.megabytes_dense),
             "1,000 instances, sparse": _milliseconds(point.seconds * 1_000 / n_rows),
             "1,000 instances, dense": "not measured: W is not formed whole" if dense is None else _milliseconds(dense),
         }
@@ -79,6 +84,13 @@ def other_share(answer: Answer, points: Points) -> str:
 
 def _percent(fraction: float) -> str:
     return "undefined" if fraction != fraction else f"{100 * fraction:.2f} %"
+
+
+def _size(megabytes: float) -> str:
+    """In the unit that leaves digits before the point."""
+    if megabytes >= 1:
+        return f"{megabytes:,.2f} MB"
+    return f"{1e3 * megabytes:.2f} kB" if megabytes >= 1e-3 else f"{1e6 * megabytes:.0f} bytes"
 
 
 def _milliseconds(seconds: float) -> str:

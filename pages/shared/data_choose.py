@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.shared import data_cost, data_jobs, data_upload, mirror, sources
+from pages.shared import data_cost, data_jobs, data_upload, frame, mirror, sources
 from pages.shared.data_jobs import Found, Job, found_in, shared_job
 from pages.shared.data_profile import sentence
 from xmlcore import CatalogEntry, FeatureRecipe, catalog_entries, load_dataset
@@ -31,7 +31,7 @@ def section() -> None:
     """Upload, catalog, formats; and the sample that is being drawn, if one is."""
     st.subheader("Another data set", anchor="another-data-set")
     if problem := st.session_state.pop(PROBLEM, None):
-        st.error(problem, icon=":material/error:")
+        st.error(frame.plain_markdown(problem), icon=":material/error:")
     _sample()
     upload, catalog, formats, python = st.tabs(["Upload", "Download or make", "Formats", "From Python"])
     with upload:

@@ -128,7 +128,7 @@ def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
             lm=None if weight is None else round(weight, 3),
         )
     except DataError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(frame.plain_markdown(str(error)), icon=":material/error:")
         return None
 
 

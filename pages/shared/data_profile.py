@@ -209,28 +209,29 @@ def _pairs(data: Dataset) -> None:
     if not found.first.size:
         st.caption("No two labels are together on five or more training instances.")
         return
-    names = [
-        f"{data.label_name(a)} + {data.label_name(b)}"
+    labels = [
+        (data.label_name(a), data.label_name(b))
         for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)
     ]
+    names = [" + ".join(pair) for pair in labels]
     by_overlap = PAIR_ORDERS[chosen] == "jaccard"
     show.chart(
         pair_bars(
-            names,
+            labels,
             100 * found.jaccard if by_overlap else found.together,
             [
                 f"{name}<br>together on {both:,} training instances, {100 * share:.1f} % of those with either"
                 for name, both, share in zip(names, found.together.tolist(), found.jaccard.tolist(), strict=True)
             ],
-            x_title="Overlap (%)" if by_overlap else "Training instances with both",
+            x_title="Overlap (%)" if by_overlap else "Instances with both",
         ),
         name="label_pairs",
         caption=f"The {len(names)} strongest pairs of labels on the {data.n_train:,} training instances.",
         alt=f"Bars: the strongest pairs of labels, {chosen}; the first is {names[0]}",
         data=lambda: pd.DataFrame(
             {
-                "label": [data.label_name(label) for label in found.first.tolist()],
-                "and label": [data.label_name(label) for label in found.second.tolist()],
+                "label": [first for first, _ in labels],
+                "and label": [second for _, second in labels],
                 "training instances with both": found.together,
                 "overlap (%)": 100 * found.jaccard,
             }

@@ -13,6 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.shared import data_jobs
 from pages.shared.data_jobs import Found, Job, found_in
+from pages.shared.frame import plain_markdown
 from xmlcore import DataError
 from xmlcore.cost import in_units
 from xmlcore.readers import FORMATS, LIMITS, Recognition, read, recognise
@@ -54,13 +55,13 @@ def section() -> Found | None:
         data_jobs.watch(job, "Your files are being read")
         return None
     if job.error:
-        st.error(f"{job.error}. The data set in use stays.", icon=":material/error:")
+        st.error(f"{plain_markdown(job.error)}. The data set in use stays.", icon=":material/error:")
         return None
     found: Found = job.result
     if found.recognition is not None:
         _choices(found.recognition)
     if found.error is not None:
-        st.error(found.error, icon=":material/error:")
+        st.error(plain_markdown(found.error), icon=":material/error:")
         st.caption("The data set in use stays as it is. The formats are shown under “Formats”.")
         return None
     return found
@@ -87,7 +88,7 @@ def _files() -> list[UploadedFile]:
         state[FILES] = files
     elif FILES in state:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"Still here: {', '.join(file.name for file in state[FILES][:MOST_ROLES])}")
+            st.markdown(f"Still here: {plain_markdown(', '.join(file.name for file in state[FILES][:MOST_ROLES]))}")
             st.button("Forget them", key="forget_upload", on_click=forget)
     return state.get(FILES, [])
 

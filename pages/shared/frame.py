@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared.settings import Settings
 from xmlcore import DataError
 
 SETTINGS = "_settings_of_this_run"
+PAGE, NEW_ADDRESS = "_page_of_last_run", "_new_address"
+LINK, HISTORY = "a link", "the browser's history"
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,13 @@ def worded_errors() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain_markdown(str(error)), icon=":material/error:")
+
+
+def plain_markdown(text: str) -> str:
+    """The text such that Markdown shows it as it is."""
+    text = text.replace(":material/", ":\u2060material/")  # Streamlit draws an icon even where the colon is escaped
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:&])", r"\\\1", text)
 
 
 def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:
@@ -63,8 +73,47 @@ def fragment(function: Callable[..., None], run_every: float | None = None) -> C
 
 def run(page: st.Page, settings: Settings) -> None:
     """Runs the page with the settings of the sidebar."""
-    st.session_state[SETTINGS] = settings
+    state, context = st.session_state, get_script_run_ctx()
+    state[SETTINGS] = settings
+    if context is not None and context.is_history_navigation:
+        state[NEW_ADDRESS] = HISTORY
+    elif state.get(PAGE) != page.url_path:
+        state[NEW_ADDRESS] = LINK
+    state[PAGE] = page.url_path
     page.run()
+
+
+def new_address() -> str | None:
+    """LINK on the first run of a visit to the page, HISTORY after Back or Forward, else None; and then None.
+
+    Only then may the address tell the page what to show: at other times it may be one answer behind the controls.
+    """
+    return st.session_state.pop(NEW_ADDRESS, None)
+
+
+def take_from_address(came_by: str | None, **controls: tuple[str | None, Collection[str] | None]) -> None:
+    """Sets the controls that the address has a value for; after Back, the others to their defaults.
+
+    controls: for each key its default, and which values it takes, None for any.
+
+    Streamlit's own binding to the address would, whenever such a page is left, push one more entry in which the bound
+    values are missing: Back would lead there, and lose the search, before it led to what the visitor saw.
+    """
+    for key, (default, options) in controls.items():
+        value = st.query_params.get(key)
+        if came_by is not None and value and (options is None or value in options):
+            st.session_state[key] = value
+        elif came_by == HISTORY:
+            st.session_state[key] = default
+
+
+def write_address(**values: str | int | None) -> None:
+    """Brings these keys of the address up to date, None leaves one out: one entry of the history, or none at all."""
+    wanted = {key: "" if value is None else str(value) for key, value in values.items()}
+    changed = {key: value for key, value in wanted.items() if st.query_params.get(key, "") != value}
+    if changed:
+        # Each deletion would be an entry of its own; a key with an empty list is not in the address either.
+        st.query_params.update({key: value or [] for key, value in changed.items()})
 
 
 def guard() -> Settings:

@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from cachetools import LRUCache, cached
 
+from pages.shared import frame
 from xmlcore import Dataset
 from xmlcore.analysis import LabelTable
 from xmlcore.figures import head_torso_tail_lines
@@ -28,6 +29,7 @@ ORDERS: dict[str, Callable[[LabelTable, np.ndarray], np.ndarray]] = {
     "by name": lambda table, names: names,
 }
 CHOSEN, LAST = "label", "_label_of_last_run"
+FIND, ORDER = "find_label", "label_order"
 TABLE, LIST, PAGE_KEY = "labels_table", "label_of_list", "label_page"
 
 
@@ -95,9 +97,9 @@ def as_label(value: object, n_labels: int) -> int | None:
 
 
 def chosen_label(data: str, n_labels: int) -> int | None:
-    """The label of link, list or table; says so where a link's is refused, and keeps the URL up to date."""
+    """The label of link, list or table; says so where a link's is refused."""
     state, last = st.session_state, st.session_state.get(LAST)
-    value = state.get(CHOSEN, st.query_params.get(CHOSEN))
+    value = state.get(CHOSEN)
     if last is not None and last[0] != data and last[1] == value:
         value = None  # it was another data set's
     label = None if value is None else as_label(value, n_labels)
@@ -108,11 +110,32 @@ def chosen_label(data: str, n_labels: int) -> int | None:
         )
     choose(label)
     state[LAST] = (data, label)
-    if label is None and CHOSEN in st.query_params:
-        del st.query_params[CHOSEN]
-    elif label is not None and st.query_params.get(CHOSEN) != str(label):
-        st.query_params[CHOSEN] = str(label)
     return label
+
+
+def take_from_address() -> None:
+    """Takes label, search and order from the address where a link or Back has brought the visitor here."""
+    came_by = frame.new_address()
+    if came_by == frame.HISTORY and "instance" in st.query_params:
+        # No visitor has seen this entry. Streamlit has added it when a link to an instance was followed, because a
+        # chart's control was bound to the address: search and order stay as they were.
+        came_by = frame.LINK
+    frame.take_from_address(came_by, **{CHOSEN: (None, None), FIND: ("", None), ORDER: (next(iter(ORDERS)), ORDERS)})
+    if came_by is not None and st.query_params.get(CHOSEN):
+        st.session_state.pop(LAST, None)  # so that it is not taken for another data set's
+
+
+def write_address() -> None:
+    """Keeps the address up to date: one entry of the browser's history for each step, however much it changes."""
+    state = st.session_state
+    order = state.get(ORDER)
+    frame.write_address(
+        **{
+            CHOSEN: state.get(CHOSEN),
+            FIND: state.get(FIND) or None,
+            ORDER: None if order == next(iter(ORDERS)) else order,
+        }
+    )
 
 
 def choose(label: int | None) -> None:

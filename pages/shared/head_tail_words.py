@@ -8,7 +8,7 @@ from pages.shared import show
 from xmlcore.analysis import Contributions, FrequencyBins
 from xmlcore.figures import RIDGE_PS
 
-NO_DIFFERENCE = "Nobody gains and nobody pays: both variants find each label equally often."
+NO_DIFFERENCE = "Nobody gains and nobody pays: both variants find each label equally often among the first K."
 NO_WEIGHTS = "At A = 0 all labels weigh the same: raise it to favour rare ones."
 
 
@@ -41,7 +41,7 @@ def _side(bins: FrequencyBins, change: np.ndarray, name: str, sign: int = 1) -> 
     if not of_side.size:
         return "Nobody."
     first, last, most = of_side[0], of_side[-1], int(change.argmax())
-    total = f"**{show.points(sign * change[of_side].sum())} points** of {name}"
+    total = f"**{_amount(sign * change[of_side].sum())} points** of {name}"
     if first == last:
         return f"Labels {_on_instances(bins.names[first])}: {total}."
     if (change[first : last + 1] < 0).any():
@@ -49,7 +49,12 @@ def _side(bins: FrequencyBins, change: np.ndarray, name: str, sign: int = 1) -> 
     else:
         where = _on_instances(f"{bins.low[first]:,}–{bins.high[last]:,}")
     best = _on_instances(bins.names[most])
-    return f"Labels {where}: {total}. The largest part, {show.points(sign * change[most])}, is from labels {best}."
+    return f"Labels {where}: {total}. The largest part, {_amount(sign * change[most])}, is from labels {best}."
+
+
+def _amount(change: float) -> str:
+    shown = show.points(change)
+    return "less than 0.01" if shown == show.NO_POINTS else shown
 
 
 def _on_instances(bin_name: str) -> str:

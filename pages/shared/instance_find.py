@@ -10,7 +10,8 @@ import streamlit as st
 from cachetools import LRUCache, cached
 from scipy import sparse
 
-from pages.shared import mirror
+from pages.shared import frame, mirror
+from pages.shared.frame import plain_markdown
 from pages.shared.model import Answer
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
@@ -21,6 +22,7 @@ INSTANCE, LABEL, VIEW, FIND, SHOW = "instance", "label", "view", "find", "show"
 VIEWS = ("A test instance", "Missing labels?", "Your own document")
 REFUSED = "_refused_instance"
 SHOWN = "_instance_shown"  # the data set and the instance that were shown last
+UNASKED = "_instance_unasked"  # the instance that the address leaves out, and at what setting it is the first to show
 LISTED = 200
 CUTS, TAIL_BELOW = "cuts", 30  # the slider of Head and tail, and its default
 
@@ -33,6 +35,7 @@ FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
     "all wrong": lambda marks: np.flatnonzero((marks.n_relevant > 0) & (marks.ridge_hits == 0) & (marks.ps_hits == 0)),
     "most labels": lambda marks: np.argsort(-marks.n_relevant, kind="stable"),
 }
+SORTED = ("most labels",)  # keeps every instance, so that the first of them is what was asked for
 
 
 def tail_below() -> int:
@@ -75,8 +78,9 @@ def _by_name(data: Dataset, text: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _by_words(data: Dataset, text: str) -> np.ndarray:
     """Whether an instance has all of the words among its features."""
-    has_all = np.full(data.n_test, data.feature_names is not None)
-    for word in tokenize(text) if data.feature_names is not None else ():
+    words = tokenize(text) if data.feature_names is not None else ()
+    has_all = np.full(data.n_test, bool(words))
+    for word in words:
         (columns,) = np.nonzero((data.feature_names == word) | (data.feature_names == word.lower()))
         has_all &= _has_any(data, columns)
     return has_all
@@ -94,9 +98,17 @@ def _has_any(data: Dataset, columns: np.ndarray) -> np.ndarray:
 
 
 def take_from_link(answer: Answer) -> None:
-    """Takes `instance` and `label` from the address on a session's first visit; names and refuses what is not there."""
+    """Takes over what a link or Back shows, names and refuses what is not there, and sees that an instance is shown."""
     state, data, refused = st.session_state, answer.dataset, []
-    if state.get(SHOWN, (answer.settings.data, None))[0] != answer.settings.data and state[INSTANCE] == state[SHOWN][1]:
+    came_by = frame.new_address()
+    frame.take_from_address(came_by, **{FIND: ("", None), SHOW: ("any", FILTERS), VIEW: (VIEWS[0], VIEWS)})
+    if came_by == frame.HISTORY or (came_by == frame.LINK and INSTANCE in st.query_params):
+        state.update({key: st.query_params.get(key) or None for key in (INSTANCE, LABEL)})
+        if SHOWN in state and VIEW not in st.query_params:
+            state[VIEW] = VIEWS[0]
+    elif state.get(SHOWN, (answer.settings.data, None))[0] != answer.settings.data and (
+        state[INSTANCE] == state[SHOWN][1]
+    ):
         state.update({INSTANCE: None, LABEL: None})  # the same number in another data set is another instance
     elif SHOWN in state and state[INSTANCE] != state[SHOWN][1]:
         state[VIEW] = VIEWS[0]  # a link of another page chose it
@@ -112,8 +124,12 @@ def take_from_link(answer: Answer) -> None:
             )
             number = None
         state[key] = number
+    at = (answer.settings, tail_below())
     if state[INSTANCE] is None:
         state[INSTANCE] = _first_to_show(answer)
+        state[UNASKED] = (state[INSTANCE], at)
+    elif UNASKED in state and state[UNASKED][1] != at:
+        del state[UNASKED]
     if refused:
         state[REFUSED] = [*refused, f"Showing {name_of(data, state[INSTANCE])}, instance {state[INSTANCE]}."]
     state[SHOWN] = (answer.settings.data, state[INSTANCE])
@@ -132,13 +148,18 @@ def _first_to_show(answer: Answer) -> int:
 
 
 def write_link() -> None:
-    """Keeps the address up to date with the chosen instance and label."""
-    for key in (INSTANCE, LABEL):
-        value = st.session_state[key]
-        if value is None:
-            st.query_params.pop(key, None)
-        elif st.query_params.get(key) != str(value):
-            st.query_params[key] = str(value)
+    """Keeps the address up to date: one entry of the browser's history for each step, however much it changes."""
+    state = st.session_state
+    unasked = UNASKED in state and state[UNASKED][0] == state[INSTANCE]
+    frame.write_address(
+        **{
+            INSTANCE: None if unasked else state[INSTANCE],
+            LABEL: state[LABEL],
+            FIND: state.get(FIND) or None,
+            SHOW: None if state.get(SHOW, "any") == "any" else state[SHOW],
+            VIEW: None if state.get(VIEW, VIEWS[0]) == VIEWS[0] else state[VIEW],
+        }
+    )
 
 
 def show_refusals() -> None:
@@ -165,9 +186,8 @@ def controls(answer: Answer) -> None:
     search, filters, choice, steps = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
     text = search.text_input(
         "Name or word",
-        value="",
         key=FIND,
-        bind="query-params",
+        persist_state="session",
         type="search",
         placeholder="such as chess",
         on_change=_jump,
@@ -178,7 +198,7 @@ def controls(answer: Answer) -> None:
         "Where",
         list(FILTERS),
         key=SHOW,
-        bind="query-params",
+        persist_state="session",
         on_change=_jump,
         args=(answer,),
         help=f"K is {answer.K}. A tail label is one on fewer than {tail_below():,} training instances, as set on the "
@@ -220,7 +240,8 @@ def controls(answer: Answer) -> None:
     if not rows.size:
         st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
     elif not at.size:
-        st.caption(f"{name_of(data, state[INSTANCE])}, shown below, is not among the {len(rows):,} found.")
+        shown = plain_markdown(name_of(data, state[INSTANCE]))
+        st.caption(f"{shown}, shown below, is not among the {len(rows):,} found.")
 
 
 def _neighbours(rows: np.ndarray, at: int | None) -> tuple[int | None, int | None]:
@@ -231,8 +252,9 @@ def _neighbours(rows: np.ndarray, at: int | None) -> tuple[int | None, int | Non
 
 def _jump(answer: Answer) -> None:
     """After a new search or filter: to the first that is found, unless the present one is among them."""
-    rows = found(answer, st.session_state.get(FIND) or "", st.session_state.get(SHOW) or "any")
-    if rows.size and (st.session_state.get(FIND) or st.session_state[INSTANCE] not in rows):
+    text, which = st.session_state.get(FIND) or "", st.session_state.get(SHOW) or "any"
+    rows = found(answer, text, which)
+    if rows.size and (text or which in SORTED or st.session_state[INSTANCE] not in rows):
         go(int(rows[0]))
 
 
@@ -240,7 +262,13 @@ def _nothing_found(answer: Answer, text: str, which: str) -> str:
     among = f"the {answer.rows_text}" if which == "any" else f"those test instances where {which}"
     if not text.strip():
         return f"There is none among the {answer.rows_text} where {which}."
+    searched = plain_markdown(text.strip())
+    if answer.dataset.feature_names is not None and not tokenize(text):
+        return (
+            f"Nothing found for “{searched}” in names of {among}, and there is no word in it to look for in their "
+            "texts. Try a word, a part of a name, or another filter."
+        )
     return (
-        f"Nothing found for “{text.strip()}” in names and words of {among}. A word is found where the vocabulary of "
+        f"Nothing found for “{searched}” in names and words of {among}. A word is found where the vocabulary of "
         f"{answer.dataset.n_features:,} features has it; try a part of a name, or another filter."
     )

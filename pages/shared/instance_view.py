@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.shared import frame, mirror, show
 from pages.shared import instance_find as find
+from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Listed, Subject, explain
 from pages.shared.model import Answer
 from xmlcore import Dataset, Explanation
@@ -23,6 +24,7 @@ WORDS_SHOWN = 14
 LABELS_IN_HOVER = 12
 SYMBOLS = {RIDGE: "●", RIDGE_PS: "◆"}
 COLORS = {RIDGE: "#0072B2", RIDGE_PS: "#E69F00"}
+ON_DARK = {RIDGE: "#56B4E9", RIDGE_PS: "#E69F00"}
 STYLE = """<style>
 .inst h3 { padding: 0; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 .inst p { margin: 0 0 .5rem; }
@@ -149,8 +151,9 @@ def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[List
         )
     score = "Score" if variant == RIDGE else "θ · score"
     moved = "With PS" if variant == RIDGE else "Moved"
+    color = (ON_DARK if st.context.theme.type == "dark" else COLORS)[variant]
     return (
-        f"<p class='list-title'><span style='color:{COLORS[variant]}'>{SYMBOLS[variant]}</span> {variant}</p>"
+        f"<p class='list-title'><span style='color:{color}'>{SYMBOLS[variant]}</span> {variant}</p>"
         f"<table><thead><tr><th class='number'>#</th><th>Label</th><th class='number'>{score}</th>"
         f"<th class='number'>Training</th>{'<th></th>' if known else ''}<th>{moved}</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
@@ -361,8 +364,3 @@ def text_with_unknown_words(data: Dataset, text: str) -> None:
         told = f"All of its words are among the {data.n_features:,} of the vocabulary, or say nothing, as “the” or a "
         told += "number."
     st.html(f"{STYLE}<div class='inst'><div class='text'>{''.join(marked)}</div><p><small>{told}</small></p></div>")
-
-
-def plain_markdown(text: str) -> str:
-    """The text such that Markdown shows it as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:&])", r"\\\1", text)

@@ -7,11 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import model, show
-from pages.shared.settings import lambda_text
+from pages.shared.settings import settings_text
 from xmlcore.analysis import contributions, frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
 
 NUMBERS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
+ROOM_FONT = 18
 MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
 
 
@@ -24,8 +25,11 @@ def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
             cells = [f"{cell} :small[{held}]" for cell, held in zip(cells, _values(ghost, name), strict=True)]
         lines.append(f"| {MARKS[name]} {name} | {' | '.join(cells)} |")
     st.markdown("\n".join(lines))
-    if ghost:
-        st.caption(f"Small: held, at λ = {lambda_text(ghost.settings.reg_lambda)} and A = {ghost.settings.A:.2f}.")
+
+
+def held_text(ghost: model.Answer) -> str:
+    """What the small numbers are."""
+    return f"Small: held, at {settings_text(ghost.settings)}."
 
 
 def name_of(answer: model.Answer, number: str) -> str:
@@ -40,9 +44,12 @@ def _values(answer: model.Answer, name: str) -> list[str]:
 
 
 def contribution_chart(
-    answer: model.Answer, ghost: model.Answer | None, number: str, *, height: int, font_size: int = 14
+    answer: model.Answer, ghost: model.Answer | None, number: str, *, height: int, for_a_room: bool = False
 ) -> None:
-    """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines."""
+    """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines.
+
+    height: in pixels. for_a_room: in larger type, and as much higher as its container has left.
+    """
     metric, k = NUMBERS[number][0], min(NUMBERS[number][1], answer.dataset.n_labels)
     name = name_of(answer, number)
     bins = frequency_bins(answer.dataset.label_counts, "tens")
@@ -56,23 +63,25 @@ def contribution_chart(
         bins.names,
         bars,
         x_title="Training instances of the label",
-        y_title=f"Points of {name}",
+        y_title=f"Contribution to{'<br>' if for_a_room else ' '}{name} (points)",
         held=heights(ghost) if ghost else None,
         height=height,
     )
-    if font_size > 14:  # for the last row of a room: the names too, which then may need room below
-        figure.update_layout(font_size=font_size)
-        figure.update_xaxes(tickfont_size=font_size, title_font_size=font_size, tickangle=None, automargin=True)
-        figure.update_yaxes(title_font_size=font_size)
+    if for_a_room:  # the names too, which then may need room below
+        figure.update_layout(font_size=ROOM_FONT, margin_l=96)
+        figure.update_xaxes(tickfont_size=ROOM_FONT, title_font_size=ROOM_FONT, tickangle=None, automargin=True)
+        figure.update_yaxes(title_font_size=ROOM_FONT)
+    of_k = " K is fixed here." if k != answer.K else ""
     show.chart(
         figure,
         name=f"contributions_{name.replace('@', '_at_')}",
         caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}: "
-        f"{bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %, on {answer.rows_text}.",
+        f"{bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %, on {answer.rows_text}.{of_k}",
         alt=f"Contribution to {name} by training frequency: "
         + "; ".join(
             f"{label} {ridge:.2f}, with PS {ps:.2f}"
             for label, ridge, ps in zip(bins.names, bars[RIDGE], bars[RIDGE_PS], strict=True)
         ),
         data=lambda: pd.DataFrame({"training instances": bins.names, **bars}),
+        height="stretch" if for_a_room else "content",
     )

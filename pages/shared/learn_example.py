@@ -11,9 +11,10 @@ import streamlit as st
 from xmlcore.toy import EXAMPLE, ToyExample, WorkedExample, work_through
 
 NEW = "new"
-CELL_WIDTH = 74
+CELL_WIDTH = 62
 LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 LARGEST_COUNT = 999
+SLIDER_KEYS = {"λ": "toy_lambda", "A": "toy_A", "B": "toy_B"}
 WORDS_KEY, LABELS_KEY = "toy_words", "toy_labels"
 
 
@@ -39,31 +40,43 @@ class Bench:
 
 
 def sliders() -> Parameters:
-    """The example's own λ, A and B, and a button that undoes all changes of the example."""
-    reg_lambda = st.select_slider(
-        "λ of the example",
-        LAMBDAS,
-        DEFAULT.reg_lambda,
-        format_func=lambda value: f"{value:g}",
-        key="toy_lambda",
-        bind="query-params",
-        help="The example's eigenvalues are small, so its λ has a scale of its own, apart from the sidebar's.",
-    )
-    left, right = st.columns(2)
-    A = left.slider("A of the example", 0.0, 2.0, DEFAULT.A, 0.05, key="toy_A", bind="query-params")
-    B = right.slider("B of the example", 0.05, 10.0, DEFAULT.B, 0.05, key="toy_B", bind="query-params")
-    st.button("Start over", on_click=_start_over, help="The example's tables and sliders as at first")
+    """The example's own λ, A and B in a row, and a button that undoes all changes of the example."""
+    with st.container(key="toy_sliders", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        reg_lambda = st.select_slider(
+            "λ of the example",
+            LAMBDAS,
+            DEFAULT.reg_lambda,
+            format_func=lambda value: f"{value:g}",
+            key="toy_lambda",
+            bind="query-params",
+            help="The example's eigenvalues are small, so its λ has a scale of its own, apart from the sidebar's.",
+        )
+        A = st.slider("A of the example", 0.0, 2.0, DEFAULT.A, 0.05, key="toy_A", bind="query-params")
+        B = st.slider("B of the example", 0.05, 10.0, DEFAULT.B, 0.05, key="toy_B", bind="query-params")
+        st.button("Start over", on_click=_start_over, help="The example's tables and sliders as at first")
     return Parameters(reg_lambda, A, B)
 
 
+def unused_sliders(uses: str) -> str:
+    """Style that hides the sliders that a step makes no use of. One that is not drawn would lose its value.
+
+    uses: the symbols of those that it uses, such as "λAB".
+    """
+    hidden = [f".st-key-{key}" for symbol, key in SLIDER_KEYS.items() if symbol not in uses]
+    return f"{', '.join(hidden)} {{ display: none; }}" if hidden else ""
+
+
 def bench(parameters: Parameters) -> Bench | None:
-    """Draws the tables; None, with a message that names each cell, while a cell cannot be used."""
-    st.markdown("**Word counts X**, the new document last")
-    number = st.column_config.NumberColumn(step=1, width=CELL_WIDTH)
-    words = _editor(WORDS_KEY, _words_frame(), dict.fromkeys(EXAMPLE.words, number))
-    st.markdown("**Labels Y**")
-    tick = st.column_config.CheckboxColumn(width=CELL_WIDTH)
-    labels = _editor(LABELS_KEY, _labels_frame(), dict.fromkeys(EXAMPLE.labels, tick))
+    """Draws the tables side by side; None, with a message that names each cell, while a cell cannot be used."""
+    left, right = st.columns([29, 21])
+    with left:
+        st.markdown("**Word counts X**, the new document last")
+        number = st.column_config.NumberColumn(step=1, width=CELL_WIDTH)
+        words = _editor(WORDS_KEY, _words_frame(), dict.fromkeys(EXAMPLE.words, number))
+    with right:
+        st.markdown("**Labels Y**")
+        tick = st.column_config.CheckboxColumn(width=CELL_WIDTH)
+        labels = _editor(LABELS_KEY, _labels_frame(), dict.fromkeys(EXAMPLE.labels, tick))
     problems = cell_problems(words, "counts") + cell_problems(labels, "labels")
     if problems:
         st.warning(

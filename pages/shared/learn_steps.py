@@ -1,4 +1,4 @@
-"""Learn's six steps, from the objective to the weighted scores: a text beside the example, and numbers below."""
+"""Learn's six steps, from the objective to the weighted scores: a text beside its numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ from xmlcore.toy import objective
 
 @dataclass(frozen=True)
 class Step:
-    """One idea: the answer in a sentence, its formulas, why, and a function that shows its numbers."""
+    """One idea: the answer in a sentence, its formulas, why, a function that shows its numbers, and their sliders.
+
+    sliders: which of the example's λ, A and B its numbers depend on.
+    """
 
     title: str
     answer: str
     formulas: tuple[str, ...]
     words: str
     numbers: Callable[[Bench], None]
+    sliders: str
 
 
 def text(step: Step) -> None:
@@ -31,7 +35,7 @@ def text(step: Step) -> None:
     st.markdown(f"##### {step.answer}")
     for formula in step.formulas:
         st.latex(formula)
-    st.markdown(step.words)
+    st.markdown(f"{step.words}\n\n:small[:gray[The sidebar's settings act on the data set, not on this example.]]")
 
 
 def _name(bench: Bench, label: int) -> str:
@@ -73,7 +77,7 @@ def _scores_chart(bench: Bench) -> None:
     st.markdown(_verdict(bench))
     values = {RIDGE: w.scores, RIDGE_PS: w.scores_ps}
     show.chart(
-        grouped_bars(labels, values, x_title="Label", y_title="Score", height=280),
+        grouped_bars(labels, values, x_title="Label", y_title="Score", height=240),
         name="toy_scores",
         caption="The highest bar of each colour is the first answer of that variant.",
         alt="Scores of the new document: "
@@ -99,19 +103,19 @@ def _objective_numbers(bench: Bench) -> None:
         digits=3,
     )
     st.caption(
-        "The last column is what is minimised, at the λ of the slider: its row is the lowest. A smaller λ would fit "
+        "The last column is what is minimised, at the example's λ: its row is the lowest. A smaller λ would fit "
         "the five documents better with larger weights, a larger one the other way round."
     )
 
 
 def _gram_numbers(bench: Bench) -> None:
     words, labels, w = list(bench.example.words), list(bench.example.labels), bench.worked
-    left, right = st.columns([3, 2])
+    left, right = st.columns([4, 3])
     with left:
-        st.markdown("**G = XᵀX**: how often two words meet")
+        st.markdown("**G = XᵀX**: word meets word")
         _table(w.gram, words, words, digits=0 if _whole(w.gram) else 2)
     with right:
-        st.markdown("**XᵀY**: how often a word meets a label")
+        st.markdown("**XᵀY**: word meets label")
         _table(w.cross, words, labels, digits=0 if _whole(w.cross) else 2)
     products = " + ".join(f"{row[0]:g}·{row[1]:g}" for row in bench.example.X)
     st.caption(
@@ -137,8 +141,8 @@ def _eigenvalue_numbers(bench: Bench) -> None:
     st.caption(
         (f"{zeros} of the {len(directions)} eigenvalues {'is' if zeros == 1 else 'are'} 0: without λ there would be a "
          "division by zero. " if zeros else "")
-        + "Move λ: only the last two columns change. Directions with σ far above λ stay as they are, those far below "
-        "it are all but removed."
+        + "Move the example's λ: only the last two columns change. Directions with σ far above λ stay as they are, "
+        "those far below it are all but removed."
     )  # fmt: skip
     with st.expander("V and Q, made once"):
         st.markdown("**V**, a direction in each column")
@@ -214,8 +218,9 @@ STEPS = (
         "Each row of **X** counts the words of a document, each row of **Y** marks its labels, and **x** is a new "
         "document. The labels with the highest scores are the answer. That is XML-ridge. **XML-ridge with propensity "
         "scores** (PS) multiplies each score by θ, which is larger for a rarer label. The five steps that follow "
-        "derive the line; edit any number beside and see what becomes of it.",
+        "derive the line; edit any number below and see what becomes of it.",
         _scores_chart,
+        "λAB",
     ),
     Step(
         "Objective",
@@ -226,6 +231,7 @@ STEPS = (
         "not. The second sums the squared weights. Without it, weights of rare words grow to whatever reproduces the "
         "few documents they occur in, and that does not carry over to new ones.",
         _objective_numbers,
+        "λ",
     ),
     Step(
         "Normal equations",
@@ -239,6 +245,7 @@ STEPS = (
         "of sums: **G = XᵀX**, words by words, and **XᵀY**, words by labels. Every label has a column of its own on "
         "the right, so all labels share one system: that is why thousands of labels are no trouble.",
         _gram_numbers,
+        "",
     ),
     Step(
         "Eigenvalues",
@@ -249,9 +256,10 @@ STEPS = (
         ),
         "The columns of **V** are directions, mixtures of words at right angles to each other; the eigenvalue **σ** "
         "says how much the documents spread along each. Adding λI to G adds λ to each σ and leaves the directions "
-        "alone. So V, σ and **Q = VᵀXᵀY** are made once, and a new λ divides Q's rows by new numbers. That is what "
-        "happens behind the sidebar when you move λ.",
+        "alone. So V, σ and **Q = VᵀXᵀY** are made once, and a new λ divides Q's rows by new numbers. That is how "
+        "the other pages answer each λ of the sidebar.",
         _eigenvalue_numbers,
+        "λ",
     ),
     Step(
         "Weights and scores",
@@ -264,6 +272,7 @@ STEPS = (
         "word's count by its weight for a label and add. A negative weight is a word that speaks against the label. "
         "Since the sum is exact, so is the explanation of a score by its words, on the page Instances.",
         _weight_numbers,
+        "λ",
     ),
     Step(
         "Rare labels",
@@ -278,5 +287,6 @@ STEPS = (
         "its scores, are scaled by the same θ: nothing is solved again. A and B are the model's parameters; they "
         "need D ≥ 3, since θ rises with rarity only where ln D > 1.",
         _weighting_numbers,
+        "λAB",
     ),
 )  # fmt: skip

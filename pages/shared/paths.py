@@ -196,15 +196,14 @@ def progress_text(work: Work) -> str:
 
 
 def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
-    """The curves of both variants in percent, solid on test instances and dashed held out."""
+    """The curves of both variants in percent, solid on test instances and dashed held out, as far as they are there."""
     found = []
     for each, rows, dashed in zip(work, (answer.rows_text, "held out"), (False, True), strict=True):
         points = sorted(each.results, key=lambda evaluation: evaluation.reg_lambda)
-        if points:
-            x = np.array([point.reg_lambda for point in points])
-            for variant, attribute in ((RIDGE, "ridge"), (RIDGE_PS, "ps")):
-                y = [100 * getattr(point, attribute).metrics[metric][answer.K] for point in points]
-                found.append(Curve(variant, x, np.array(y), rows, dashed))
+        x = np.array([point.reg_lambda for point in points])
+        for variant, attribute in ((RIDGE, "ridge"), (RIDGE_PS, "ps")):
+            y = [100 * getattr(point, attribute).metrics[metric][answer.K] for point in points]
+            found.append(Curve(variant, x, np.array(y), rows, dashed))
     return found
 
 
@@ -222,5 +221,6 @@ def table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
     parts = [
         pd.DataFrame({"variant": line.variant, "rows": line.rows, x_name: line.x, f"{y_name} (%)": line.y})
         for line in lines
+        if line.x.size
     ]
     return pd.concat(parts) if parts else pd.DataFrame()

@@ -73,18 +73,22 @@ ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str
 }
 
 
+def _is_refused(key: str, text: str) -> bool:
+    parse, accepts, _ = ACCEPTED[key]
+    try:
+        return not accepts(parse(text))
+    except ValueError:
+        return True
+
+
 def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
     """A sentence for each value in a link that no control can take."""
     sentences = []
-    for key, (parse, accepts, expected) in ACCEPTED.items():
-        if params.get(key):
-            try:
-                accepted = accepts(parse(params[key]))
-            except ValueError:
-                accepted = False
-            if not accepted:
-                instead = DEFAULTS.get(key, "the features that suit the data set")
-                sentences.append(f"{key} = {params[key]} was refused: expected {expected}. Using {instead}.")
+    for key, (_, _, expected) in ACCEPTED.items():
+        if params.get(key) and _is_refused(key, params[key]):
+            instead = DEFAULTS.get(key, "the features that suit the data set")
+            instead = str(instead).lower() if isinstance(instead, bool) else instead
+            sentences.append(f"{key} = {params[key]} was refused: expected {expected}. Using {instead}.")
     if "data" in params and params["data"] not in data_names:
         sentences.append(
             f"There is no data set called “{params['data']}” here. An upload lives until its page is loaded anew and "
@@ -92,6 +96,12 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
             f"Available: {', '.join(data_names)}. Showing {data_names[0]}."
         )
     return sentences
+
+
+def settings_text(settings: Settings) -> str:
+    """λ, A and B as a line tells them: λ = 8 (PS: 32), A = 0.55, B = 1.5."""
+    of_ps = f" (PS: {lambda_text(settings.reg_lambda_ps)})" if settings.own_lambda_ps else ""
+    return f"λ = {lambda_text(settings.reg_lambda)}{of_ps}, A = {settings.A:g}, B = {settings.B:g}"
 
 
 def lambda_text(reg_lambda: float) -> str:
@@ -125,9 +135,19 @@ def take_link() -> None:
 
 
 def note_refusals(data_names: list[str]) -> None:
-    """Remembers, on a session's first run, which values of its link cannot be taken."""
+    """Remembers, on a session's first run, which values of its link cannot be taken, and takes the usual ones instead.
+
+    Otherwise a control would make of them what it can, such as 2 of K = 2.5. A run's controls read the link as it was
+    when the run began, so it begins anew.
+    """
     if REFUSED not in st.session_state:
-        st.session_state[REFUSED] = refusals(st.query_params.to_dict(), data_names)
+        params = st.query_params.to_dict()
+        st.session_state[REFUSED] = refusals(params, data_names)
+        refused = [key for key in ACCEPTED if params.get(key) and _is_refused(key, params[key])]
+        for key in refused:
+            del st.query_params[key]
+        if refused:
+            st.rerun()
 
 
 def show_refusals() -> None:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
+from urllib.parse import quote
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from pages.shared.model import CARD_KS, Answer
-from xmlcore import Evaluation
+from pages.shared.settings import held as held_setting
+from pages.shared.settings import lambda_text, settings_text
 from xmlcore.figures import RIDGE, RIDGE_PS
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
-# inverted, with its hues turned back, and its then black ground let through to the page's own.
-DARK_CHARTS = """<style>
-.js-plotly-plot .main-svg { filter: invert(1) hue-rotate(180deg); }
-.js-plotly-plot { mix-blend-mode: screen; }
+# with other colours, and its then black ground let through to the page's own. The matrix takes white to black, ink to
+# near white, and both variants' colours to those of the dark theme; its rows are red, green and blue of a colour, as
+# sums of the drawing's red, green and blue and a constant. `invert` and `hue-rotate` would make orange brown.
+DARK_COLORS = """0.493 -1.149 -0.469 0 1.125
+  -0.469 -0.103 -0.508 0 1.08
+  -0.387 -1.198 0.51 0 1.075
+  0 0 0 1 0"""
+DARK_FILTER = (
+    "<svg xmlns='http://www.w3.org/2000/svg'><filter id='dark' color-interpolation-filters='sRGB'>"
+    f"<feColorMatrix values='{DARK_COLORS}'/></filter></svg>"
+)
+DARK_CHARTS = f"""<style>
+.js-plotly-plot .main-svg {{ filter: url("data:image/svg+xml,{quote(DARK_FILTER)}#dark"); }}
+.js-plotly-plot {{ mix-blend-mode: screen; }}
 </style>"""
 LAYOUT = """<style>
 .stMainBlockContainer { padding: 4rem 2rem 2rem; }
@@ -28,11 +41,14 @@ LAYOUT = """<style>
 .image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; }
 .image-buttons button:is(:hover, :focus-visible) { text-decoration: underline; }
 .image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
+/* λ is stepped by factors, with the buttons beside its field: the room of + and − goes to its digits. */
+[data-testid="stSidebar"] [class*="st-key-reg_lambda"] [data-testid="stNumberInput"] button { display: none; }
 @media (min-width: 641px) { .st-key-body_controls { display: none; } }
 @media (max-width: 640px) {
   .modebar-container { display: none; }
   .stMainBlockContainer { padding: 4rem 1rem 2rem; }
   .st-key-cards .stElementContainer:has(.stMetric) { min-width: 30%; }
+  .st-key-cards [data-testid="stMetricLabel"] { display: flex; }  /* their rows break: each number needs its name */
 }
 </style>"""
 
@@ -62,13 +78,24 @@ def styles() -> None:
 
 
 def chart(
-    figure: go.Figure, *, name: str, caption: str, alt: str, data: Callable[[], pd.DataFrame], key: str | None = None
+    figure: go.Figure,
+    *,
+    name: str,
+    caption: str,
+    alt: str,
+    data: Callable[[], pd.DataFrame],
+    key: str | None = None,
+    height: Literal["content", "stretch"] = "content",
 ) -> None:
-    """A figure with one line that says what to see, a description for screen readers, its image and its data."""
-    with st.container(key=f"chart_{name}", gap="xsmall"):
+    """A figure with one line that says what to see, a description for screen readers, its image and its data.
+
+    height: "content" for the figure's own, "stretch" for what its container has left.
+    """
+    with st.container(key=f"chart_{name}", gap="xsmall", height=height):
         st.plotly_chart(
             figure,
             theme=None,
+            height=height,
             key=key or name,
             alt=alt,
             config={
@@ -97,9 +124,13 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.2f} %"
 
 
+NO_POINTS = "±0.00"
+
+
 def points(difference: float) -> str:
     """The difference of two fractions, in percentage points with its sign."""
-    return f"{100 * difference:+.2f}"
+    text = f"{100 * difference:+.2f}"
+    return text.replace("-", "−") if float(text) else NO_POINTS
 
 
 CARDS = {"precision": "P", "psprecision": "PSP"}
@@ -112,16 +143,18 @@ CARD_HELP = {
 }
 
 
-def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
-    """P@K and PSP@K at K = 1, 3, 5, cut to the labels that there are, for both variants.
+def cards(answer: Answer, ghost: Answer | None = None) -> None:
+    """P@K and PSP@K at K = 1, 3, 5, cut to the labels that there are, for both variants, with the rows they are of.
 
     The second row tells the difference to the first; both tell their change since a held setting where one is held.
     """
+    evaluation, held, settings = answer.evaluation, ghost and ghost.evaluation, answer.settings
+    of_ps = f" at λ = {lambda_text(settings.reg_lambda_ps)}" if settings.own_lambda_ps else ""
     n_labels = evaluation.ridge.label_hits.shape[1]
     shown = [(metric, k) for metric in CARDS for k in sorted({min(k, n_labels) for k in CARD_KS})]
     change = ", and its change since the held setting in percentage points"
     with st.container(key="cards", gap="xsmall"):
-        st.markdown(f":blue[●] **{RIDGE}**{change if held else ''}")
+        st.markdown(f":blue[●] **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
         row = st.container(horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ridge.metrics[metric][k]
@@ -132,7 +165,7 @@ def cards(evaluation: Evaluation, held: Evaluation | None = None) -> None:
                 help=CARD_HELP[metric].format(k=k),
             )
         difference = f", and its difference to {RIDGE} in percentage points"
-        st.markdown(f":orange[◆] **{RIDGE_PS}**{change if held else difference}")
+        st.markdown(f":orange[◆] **{RIDGE_PS}**{of_ps}{change if held else difference}")
         row = st.container(horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ps.metrics[metric][k]
@@ -152,18 +185,29 @@ def _since(value: float, then: float) -> dict[str, str]:
 def _delta(difference: float) -> dict[str, str]:
     """A difference as a card shows it; what is 0 as shown gets neither an arrow nor a colour."""
     shown = points(difference)
-    return {"delta": shown} if float(shown) else {"delta": "±0.00", "delta_arrow": "off", "delta_color": "off"}
+    if shown == NO_POINTS:
+        return {"delta": shown, "delta_arrow": "off", "delta_color": "off"}
+    # Streamlit knows a fall by a hyphen only, not by a minus sign.
+    return {"delta": shown, **({"delta_arrow": "down", "delta_color": "red"} if difference < 0 else {})}
+
+
+def ruler(answer: Answer) -> str:
+    """What PSP is measured with, in words."""
+    data, settings = answer.dataset, answer.settings
+    A, B = (settings.A, settings.B) if settings.tie_metric else (data.A, data.B)
+    whose = "the sliders'" if settings.tie_metric else "the data set's own"
+    return f"PSP measured with {whose} A = {A:g}, B = {B:g}"
 
 
 def notes(answer: Answer) -> None:
-    """What a reader of the numbers must know: which rows, which ruler, and what was cut."""
+    """What a reader of the numbers must know: which rows, which setting, which ruler, and what was cut."""
     data, evaluation, settings = answer.dataset, answer.evaluation, answer.settings
-    ruler = (settings.A, settings.B) if settings.tie_metric else (data.A, data.B)
-    whose = "the sliders'" if settings.tie_metric else "the data set's own"
     sentences = [
-        f"All numbers in percent, of {answer.rows_text} of {data.name}; PSP measured with {whose} "
-        f"A = {ruler[0]:g}, B = {ruler[1]:g}."
+        f"All numbers in percent, of {answer.rows_text} of {data.name}, at {settings_text(settings)}; {ruler(answer)}."
     ]
+    ghost = held_setting()
+    if ghost and (ghost.data, ghost.features) == (settings.data, settings.features):
+        sentences.append(f"Held: {settings_text(ghost)}.")
     if evaluation.rows_without_features:
         sentences.append(
             f"{evaluation.rows_without_features:,} of them have no features: they score 0 everywhere and get the first "

@@ -30,6 +30,30 @@ def test_the_page_shows_our_rows_and_the_papers():
     assert app.dataframe[-1].value.loc["XML-ridge_PS", "P@1"] == 90.01
 
 
+def test_the_ruler_is_named_by_what_psp_was_measured_with():
+    for tied, words in (("false", "the data set's own A = 0.55"), ("true", "the sliders' A = 0,")):
+        app = AppTest.from_file("../../app.py", default_timeout=240)
+        app.query_params["A"], app.query_params["tie_metric"] = "0", tied
+        app.run()
+        assert any(f"PSP measured with {words}" in each.value for each in app.caption)
+        app.switch_page("pages/compare.py").run()
+        assert any(f"PSP measured with {words}" in each.value for each in app.caption)
+
+
+def test_an_added_file_can_be_removed(answer):
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    other = comparison.read_other("my_own.txt", b"0:0.5\n" * answer.model.full.n_test, answer)
+    app.session_state["_other_systems"] = {("Debtags", ""): {other.name: other}}
+    app.run()
+    assert "my_own.txt" in app.dataframe[0].value.index
+    button = app.button(key="remove_my_own.txt")
+    assert button.label == r"Remove my\_own\.txt"
+    button.click().run()
+    assert not app.exception
+    assert "my_own.txt" not in app.dataframe[0].value.index
+
+
 @pytest.mark.parametrize("format", ["npz", "text", "csv"])
 def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_path, format):
     ours = predictions_from_scores("ours", models.test_scores(answer.model, 3.0), 20)

@@ -72,6 +72,14 @@ def test_a_link_sets_the_kept_share():
     assert app.select_slider(key="kept_share").value == "0.5 %"
 
 
+def curves_with_points(page) -> list[str]:
+    """The names of the first chart's curves that have points; all are in its legend from the start."""
+    traces = json.loads(page.get("plotly_chart")[0].proto.spec)["data"]
+    names = {trace["name"]: trace["x"] for trace in traces if "test instances" in trace["name"]}
+    assert len(names) == 2
+    return [name for name, x in names.items() if x != [None]]
+
+
 def completed(work: behind.Filling) -> behind.Filling:
     """The work, done here and now: the thread behind the pages must not have been asked for it."""
     while not work.done:
@@ -84,11 +92,11 @@ def test_the_curve_is_filled_in_behind_the_page_and_agrees_with_the_slider(page,
     monkeypatch.setattr(behind, "want", lambda work: None)
     page.session_state["A"] = 0.8
     page.run()
-    assert not page.get("plotly_chart")[0].proto.spec.count("test instances")
+    assert curves_with_points(page) == []
     answer = models.answer(Settings(data="Debtags", A=0.8))
     work = completed(compression.curves(answer))
     page.run()
-    assert page.get("plotly_chart")[0].proto.spec.count("test instances")
+    assert len(curves_with_points(page)) == 2
     page.session_state["A"] = 0.55
     page.run()
     assert not page.exception
@@ -147,3 +155,27 @@ def test_a_metric_that_is_zero_with_the_whole_w_has_no_percentage():
     point = SimpleNamespace(metrics=zero, relative={name: {5: float("nan")} for name in zero})
     table = compress_words.kept_table({RIDGE: point}, 5)
     assert table.loc["P@5", RIDGE] == "undefined (0.00)"
+
+
+def a_point(megabytes: float, megabytes_dense: float) -> SimpleNamespace:
+    relative = {"precision": {5: 1.0}, "psprecision": {5: 1.0}}
+    return SimpleNamespace(
+        kept=9, kept_share=0.9933, relative=relative, megabytes=megabytes, megabytes_dense=megabytes_dense
+    )
+
+
+def test_the_verdict_says_why_a_sparse_w_is_larger_than_the_dense_one_and_only_then():
+    larger, smaller = (
+        compress_words.verdict({RIDGE: a_point(size, 7.18)}, 5, "9 test instances") for size in (14.27, 0.4)
+    )
+    assert "**14.27 MB instead of 7.18 MB**: a sparse matrix stores an index beside each value" in larger
+    assert "exactly 0 are not kept" in larger
+    assert "**400.00 kB instead of 7.18 MB**. " in smaller
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "text"),
+    [(0.0, "0 bytes"), (0.000_72, "720 bytes"), (0.0042, "4.20 kB"), (14.274, "14.27 MB"), (2_500.0, "2,500.00 MB")],
+)
+def test_sizes_are_in_units_that_leave_something_to_read(megabytes, text):
+    assert compress_words._size(megabytes) == text

@@ -14,7 +14,7 @@ from pages.shared import data_cost, data_jobs, sources
 from pages.shared.data_export import WRITERS, zipped
 from pages.shared.data_profile import sentence
 from pages.shared.data_upload import limits_text
-from pages.shared.frame import PAGES
+from pages.shared.frame import PAGES, plain_markdown
 from xmlcore import Dataset, load_dataset
 from xmlcore.cost import BlockOutline, Outline, factorization_cost, sample_training
 from xmlcore.profile import profile
@@ -149,7 +149,7 @@ def test_a_bad_file_is_one_message_with_its_line_and_the_old_data_set_stays(tmp_
     app = upload(data_page(), ("train.txt", b"2 3 2\n0 0:1\n1 0:what\n"))
     assert not app.exception
     assert len(app.error) == 1
-    assert "train.txt, line 3" in app.error[0].value
+    assert plain_markdown("train.txt, line 3") in app.error[0].value
     assert "/tmp" not in app.error[0].value
     assert app.sidebar.selectbox(key="data").value == "Debtags"
     assert app.markdown[0].value.startswith("**Debtags** has")
@@ -165,7 +165,13 @@ def test_files_of_no_format_are_refused_in_words(content):
     app = upload(data_page(), ("thing.txt", content))
     assert not app.exception
     assert len(app.error) == 1
-    assert "thing.txt" in app.error[0].value
+    assert plain_markdown("thing.txt") in app.error[0].value
+
+
+def test_what_an_error_quotes_of_a_file_is_not_taken_for_markdown():
+    app = upload(data_page(), ("train.txt", b"2 3 2\n0 0:1\n1 0:[l](http://x);:red[x]\n"))
+    assert len(app.error) == 1
+    assert r"\[l\]\(http\://x\);\:red\[x\]" in app.error[0].value
 
 
 def test_another_format_may_be_chosen_and_what_is_read_follows():

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import mirror
-from pages.shared.frame import PAGES
+from pages.shared.frame import PAGES, plain_markdown
 
 SECONDS = 180
 
@@ -137,7 +137,7 @@ def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to
     app.sidebar.button(key="hold_button").click().run()
     app.sidebar.number_input(key="reg_lambda").set_value(30.0).run()
     for metric, held in zip(app.metric, before, strict=True):
-        assert float(metric.delta) == pytest.approx(float(metric.value) - held, abs=0.011)
+        assert float(metric.delta.replace("−", "-")) == pytest.approx(float(metric.value) - held, abs=0.011)
         assert f"held {held:.2f}" in metric.proto.delta_description
     assert not any("The held setting is of" in caption.value for caption in app.sidebar.caption)
     app.sidebar.text_input(key="features").set_value("tfidf+unit+svd:30").run()
@@ -157,12 +157,32 @@ def test_a_part_of_a_page_words_what_is_wrong_with_the_data_and_the_rest_goes_on
         from xmlcore import DataError
 
         def part(name: str) -> None:
-            raise DataError(f"{name} is not there any more")
+            raise DataError(f"{name} is not there any more: *x*")
 
         fragment(part)("Debtags")
         st.write("the rest")
 
     app = AppTest.from_function(script, default_timeout=SECONDS).run()
     assert not app.exception
-    assert [error.value for error in app.error] == ["Debtags is not there any more"]
+    assert [error.value for error in app.error] == [r"Debtags is not there any more\: \*x\*"]
     assert app.markdown[0].value == "the rest"
+
+
+def test_many_changes_of_the_address_are_one_and_what_is_left_out_is_gone():
+    def script():
+        import streamlit as st
+
+        from pages.shared import frame
+
+        frame.write_address(instance=None if st.session_state.get("without") else 7, label=3, find="two words")
+
+    app = AppTest.from_function(script, default_timeout=SECONDS).run()
+    assert app.query_params == {"instance": "7", "label": "3", "find": "two words"}
+    app.session_state["without"] = True
+    app.run()
+    assert app.query_params == {"label": "3", "find": "two words"}
+
+
+def test_plain_markdown_escapes_what_streamlit_would_draw():
+    assert plain_markdown(":red[x] $a$ use::net") == r"\:red\[x\] \$a\$ use\:\:net"
+    assert plain_markdown(":material/home:") == "\\:\u2060material/home\\:"

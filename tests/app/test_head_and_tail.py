@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import head_tail_labels as labels_of
 from pages.shared import head_tail_words as words
 from pages.shared import model
+from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from xmlcore.analysis import Contributions, frequency_bins, head_torso_tail, label_table, rows_of_label
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -40,7 +41,7 @@ def test_the_verdict_names_who_gains_and_who_pays_and_by_how_much():
     gains, pays, total = text.split("\n")
     assert "on 1–3 training instances: **+15.00 points** of P@5" in gains
     assert "+10.00, is from labels on 2–3" in gains
-    assert "on 4–7 training instances: **-20.00 points** of P@5" in pays
+    assert "on 4–7 training instances: **−20.00 points** of P@5" in pays
     assert "80.00 % to 75.00 %" in total
     assert "2 labels more often and 1 label less often" in total
     assert "9 rows" in total
@@ -209,10 +210,43 @@ def test_a_chosen_label_shows_its_test_instances_as_links_and_is_in_the_url(page
         assert int(re.search(r"\d+", text)[0]) == len(getattr(rows, outcome))
     links = page.get("page_link")
     first_won = answer.dataset.test_names[rows.won[0]]
-    (link,) = [each.proto for each in links if each.proto.label == first_won]
+    (link,) = [each.proto for each in links if each.proto.label == plain_markdown(first_won)]
     assert link.page.endswith("instances")
-    assert f"%22instance%22%3A{rows.won[0]}" in link.query_string
-    assert f"%22label%22%3A{label}" in link.query_string
+    assert link.query_string == f"instance={rows.won[0]}&label={label}"
+
+
+def test_a_link_to_an_instance_takes_settings_label_and_search_along():
+    app = AppTest.from_file(APP, default_timeout=TIMEOUT)
+    app.query_params.update(reg_lambda="20", find_label="game", label="180", label_order="rarest first")
+    app.switch_page("pages/head_and_tail.py").run()
+    assert app.text_input(key="find_label").value == "game"
+    assert app.selectbox(key="label_order").value == "rarest first"
+    # As the browser follows it: what is bound to the page itself is left behind.
+    app.query_params.clear()
+    app.query_params.update(reg_lambda="20", instance="1128", label="180")
+    app.switch_page("pages/instances.py").run()
+    assert not app.exception
+    assert (app.session_state["instance"], app.session_state["label"]) == (1128, 180)
+    assert app.query_params == {"reg_lambda": "20", "instance": "1128", "label": "180"}
+    assert app.sidebar.number_input(key="reg_lambda").value == 20
+    app.query_params = {"reg_lambda": "20"}
+    app.switch_page("pages/head_and_tail.py").run()
+    assert app.text_input(key="find_label").value == "game"
+    assert {**app.query_params, "reg_lambda": "20"} == {
+        "reg_lambda": "20",
+        "find_label": "game",
+        "label": "180",
+        "label_order": "rarest first",
+    }
+
+
+def test_the_name_of_a_label_is_not_taken_for_markdown(page, monkeypatch):
+    names = answer_of(page).dataset.label_names.astype(object)
+    names[180] = ":red[x] $a$ and $b$"
+    monkeypatch.setattr(labels_of, "label_names", lambda dataset: names)
+    page.session_state[labels_of.CHOSEN] = 180
+    page.run()
+    assert any(each.value.startswith(r"**\:red\[x\] \$a\$ and \$b\$**, θ = ") for each in page.markdown)
 
 
 def test_a_label_stays_chosen_when_a_setting_reorders_the_table(page):

@@ -203,13 +203,54 @@ def test_a_search_gives_the_very_name_first_then_parts_of_names_then_words():
     assert find.found(answer, "zyzzyva", "any").size == 0
 
 
+@pytest.mark.parametrize("text", ["🎲", ".*", "?!"])
+def test_a_search_without_a_word_finds_nothing_and_says_so(page, text):
+    assert find.found(answer_at(SAME), text, "any").size == 0
+    test = page(instance="4")
+    test.text_input(key="find").set_value(text).run()
+    assert "<h3>doc-4</h3>" in html_of(test)
+    assert any("there is no word in it" in info.value for info in test.info)
+
+
+def test_what_is_searched_is_not_taken_for_markdown(page):
+    test = page(instance="4")
+    test.text_input(key="find").set_value("*a*_b_ <b>x</b> $a$ [l](http://x)").run()
+    (said,) = [info.value for info in test.info]
+    assert r"“\*a\*\_b\_ \<b\>x\</b\> \$a\$ \[l\]\(http\://x\)”" in said
+
+
+def test_asking_for_the_most_labels_goes_to_the_instance_that_has_them(page):
+    most = int(np.argmax(np.diff(BUILT.Y_test.indptr)))
+    test = page(instance=str(most + 1))
+    test.selectbox(key="show").set_value("most labels").run()
+    assert test.session_state["instance"] == most
+    assert test.query_params["instance"] == str(most)
+
+
+def test_the_address_leaves_out_the_instance_that_nobody_has_chosen(page):
+    test = page()
+    assert "instance" not in test.query_params
+    shown = test.session_state["instance"]
+    test.button(key="instance_after").click().run()
+    assert test.query_params["instance"] == str(test.session_state["instance"])
+    test.button(key="instance_before").click().run()
+    assert test.session_state["instance"] == shown
+    assert "instance" not in test.query_params
+
+
+def test_an_instance_that_nobody_has_chosen_is_in_the_address_once_another_would_be_the_first(page):
+    test = page()
+    test.sidebar.slider(key="K").set_value(K + 1).run()
+    assert test.query_params["instance"] == str(test.session_state["instance"])
+
+
 @given(st.text(max_size=40))
 @hypothesis_settings(max_examples=50, deadline=None)
 def test_no_name_can_break_out_of_the_page(name):
     html = view._breakable(name).replace("<wbr>", "")
     assert "<" not in html
     assert ">" not in html
-    assert not set(view.plain_markdown(name)) - set(name) - {"\\"}
+    assert not set(view.plain_markdown(name)) - set(name) - {"\\", "\u2060"}
 
 
 # The page itself.

@@ -230,6 +230,17 @@ def test_edits_outlive_another_part_of_the_page_and_start_over_undoes_them():
     assert app.session_state["toy_lambda"] == 0.5
 
 
+def test_a_slider_that_a_step_makes_no_use_of_is_hidden_and_no_other():
+    for position, step in enumerate(STEPS):
+        hidden = [key for key in ("toy_lambda", "toy_A", "toy_B") if key in learn_example.unused_sliders(step.sliders)]
+        shown = [table.value for table in run_step(position).table]
+        for key, value in (("toy_lambda", 5.0), ("toy_A", 1.0), ("toy_B", 9.0)):
+            moved = run_step(position, **{key: value})
+            if step.title != "In one line":  # it has a chart, not a table
+                same = all(a.equals(b.value) for a, b in zip(shown, moved.table, strict=True))
+                assert same == (key in hidden), (step.title, key)
+
+
 def test_tables_without_any_word_or_label_work_in_every_step():
     words, labels = learn_example._words_frame() * 0, learn_example._labels_frame() & False
     for position in range(len(STEPS)):

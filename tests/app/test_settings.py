@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
 
 from pages.shared import controls, settings
 from pages.shared.settings import Settings
@@ -25,6 +26,29 @@ def test_a_refused_value_is_named(key, text):
     (sentence,) = settings.refusals({key: text}, ["Debtags"])
     assert text in sentence
     assert "Debtags" in sentence if key == "data" else key in sentence
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "used"),
+    [("K", "2.5", 5), ("A", "5", 0.55), ("features", "foo+bar", ""), ("tie_metric", "1", False)],
+)
+def test_what_is_used_instead_of_a_refused_value_is_what_the_sentence_says(key, text, used):
+    app = AppTest.from_file("../../app.py", default_timeout=240)
+    app.query_params[key] = text
+    app.run()
+    assert not app.exception
+    assert not app.error
+    (warning,) = [each.value for each in app.warning]
+    assert f"{key} = {text} was refused" in warning
+    controls = [*app.sidebar.slider, *app.sidebar.text_input, *app.sidebar.toggle]
+    assert next(each.value for each in controls if each.key == key) == used
+    assert f"Using {str(used).lower() or 'the features that suit the data set'}." in warning
+
+
+def test_a_lambda_of_its_own_for_ps_is_told_where_it_is_set():
+    own = Settings("Debtags", reg_lambda=8.0, own_lambda_ps=True, reg_lambda_ps=32.0)
+    assert settings.settings_text(own) == "λ = 8 (PS: 32), A = 0.55, B = 1.5"
+    assert settings.settings_text(Settings("Debtags", reg_lambda_ps=32.0)) == "λ = 3, A = 0.55, B = 1.5"
 
 
 @given(st.floats(1e-6, 1e6), st.floats(0, 6))

@@ -93,3 +93,73 @@ def test_a_row_of_the_label_table_leads_to_the_instances_where_it_was_won(server
     main.get_by_role("heading", name=name, exact=True).wait_for()
     wait_until_idle(page)
     assert "game::arcade scores" in main.inner_text()
+
+
+def searched(page, name):
+    return page.locator(f"[data-testid='stMain'] input[aria-label='{name}']").input_value()
+
+
+def go_back(page, address):
+    page.go_back()
+    page.wait_for_url(address)
+    wait_until_idle(page)
+
+
+def test_back_leads_from_an_instance_to_the_label_and_the_search_that_led_to_it(server, visit):
+    address = f"{server.url}/head_and_tail?find_label=game&label=180&reg_lambda=20"
+    page = visit(address)
+    main = page.get_by_test_id("stMain")
+    entries = page.evaluate("history.length")
+    link = main.locator("[data-testid='stPageLink'] a").first
+    name = link.inner_text().strip()
+    link.click()
+    page.wait_for_url("**/instances**")
+    main.get_by_role("heading", name=name, exact=True).wait_for()
+    wait_until_idle(page)
+    assert page.evaluate("history.length") == entries + 1
+    assert "label=180" in page.url
+    assert "reg_lambda=20" in page.url
+    go_back(page, address)
+    assert searched(page, "Search labels") == "game"
+    main.get_by_text("Won: ").first.wait_for()
+    page.go_forward()
+    main.get_by_role("heading", name=name, exact=True).wait_for()
+
+
+def test_back_leads_from_a_missing_label_to_the_list_of_them(server, visit):
+    address = f"{server.url}/instances?view=Missing+labels%3F"
+    page = open_when_factorised(visit, address)
+    entries = page.evaluate("history.length")
+    table = page.get_by_test_id("stDataFrame").first
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + 18, box["y"] + 52)
+    page.wait_for_url("**instance=**")
+    wait_until_idle(page)
+    assert page.evaluate("history.length") == entries + 1
+    go_back(page, address)
+    page.get_by_test_id("stDataFrame").first.wait_for()
+
+
+def test_back_walks_over_the_instances_and_to_the_search_of_an_earlier_page(server, visit):
+    page = visit(f"{server.url}/instances")
+    main = page.get_by_test_id("stMain")
+    box = page.get_by_role("searchbox", name="Name or word")
+    box.fill("chess")
+    box.press("Enter")
+    page.wait_for_url("**find=chess**")
+    wait_until_idle(page)
+    first, at_first = main.get_by_role("heading").first.inner_text(), page.url
+    page.get_by_role("button", name="→").click()
+    page.wait_for_function("at => location.href !== at", arg=at_first)
+    wait_until_idle(page)
+    assert main.get_by_role("heading").first.inner_text() != first
+    go_back(page, at_first)
+    main.get_by_role("heading", name=first, exact=True).wait_for()
+    for title, path in (("Tune", "/"), ("Head and tail", "/head_and_tail")):
+        page.get_by_test_id("stTopNavLink").filter(has_text=title).first.click()
+        page.wait_for_url(f"{server.url}{path}")
+        wait_until_idle(page)
+    go_back(page, f"{server.url}/")
+    go_back(page, at_first)
+    main.get_by_role("heading", name=first, exact=True).wait_for()
+    assert searched(page, "Name or word") == "chess"

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pages.shared.learn_questions import QUESTIONS
+from pages.shared.settings import settings_text
 from tests.browser.conftest import click_in_table, wait_until_idle
 
 SECONDS = 60_000
@@ -42,7 +43,7 @@ def test_each_questions_link_sets_the_sliders_in_the_same_tab_and_survives_a_rel
         assert len(page.context.pages) == 1
         assert page.locator("h5").inner_text().startswith(question.question)
         assert typed_lambda(page) == wanted.reg_lambda
-        assert f"A = {wanted.A:.2f}" in page.get_by_test_id("stMain").inner_text()
+        assert settings_text(wanted) in page.get_by_test_id("stMain").inner_text()
         assert numbers(page) == before
 
 
@@ -119,6 +120,29 @@ def test_both_tables_of_the_example_are_edited_by_the_keyboard_alone(server, vis
     walk_to(page, tables.nth(1), 4, 1)  # freeciv, Chess
     page.keyboard.press("Enter")
     settled(page, "document.body.innerText.includes('both variants rank Game first')")
+
+
+def test_a_step_shows_the_sliders_that_it_uses_beside_their_numbers_and_the_others_keep_their_values(server, visit):
+    page = visit(f"{server.url}/learn?part=Eigenvalues&toy_A=0")
+    names = [f"{symbol} of the example" for symbol in "λAB"]
+    sliders = [page.get_by_role("group", name=name, exact=True) for name in names]
+    assert [each.is_visible() for each in sliders] == [True, False, False]
+    box = page.locator(".st-key-learn_numbers table").first.bounding_box()
+    assert box["y"] + box["height"] <= 720
+    page.get_by_role("radio", name="In one line", exact=True).click()
+    page.get_by_text("both variants rank Game first").wait_for()
+    assert all(each.is_visible() for each in sliders)
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1280, 720, 240), (1440, 900, 380), (390, 844, 240)])
+def test_the_lectures_chart_has_the_height_that_the_window_has_left(server, visit, width, height, least):
+    page = visit(f"{server.url}/lecture?hold=Debtags~3~false~3~0.55~1.5~5~false~", width=width, height=height)
+    plot = page.locator(".stPlotlyChart .main-svg").first
+    assert plot.bounding_box()["height"] >= least
+    if width > 640:  # a narrow window is scrolled
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("element => element.scrollHeight <= element.clientHeight")
+        assert height - page.get_by_role("button", name="CSV").bounding_box()["y"] < 60
 
 
 @pytest.mark.parametrize("dark", [False, True])
