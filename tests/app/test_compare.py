@@ -56,7 +56,7 @@ def test_an_added_file_can_be_removed(answer):
 
 @pytest.mark.parametrize("format", ["npz", "text", "csv"])
 def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_path, format):
-    ours = predictions_from_scores("ours", models.test_scores(answer.model, 3.0), 20)
+    ours = predictions_from_scores("ours", models.test_scores(answer.model, 3.0), 5)
     path = tmp_path / f"ours.{'txt' if format == 'text' else format}"
     write_predictions(path, ours, format)
     other = comparison.read_other(path.name, path.read_bytes(), answer)
