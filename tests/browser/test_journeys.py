@@ -76,6 +76,18 @@ def test_a_wrong_prediction_file_is_named_and_nothing_is_lost(server, visit, tmp
     assert page.locator("[data-testid='stException']").count() == 0
 
 
+def choose_first_instance(page) -> str:
+    """Follows the first link of a label to an instance, until that is shown; its name."""
+    main = page.get_by_test_id("stMain")
+    link = main.locator("[data-testid='stPageLink'] a").first
+    name = link.inner_text().strip()
+    link.click()
+    page.wait_for_url("**/instances**")
+    main.get_by_role("heading", name=name, exact=True).wait_for()
+    wait_until_idle(page)
+    return name
+
+
 def test_a_row_of_the_label_table_leads_to_the_instances_where_it_was_won(server, visit):
     page = open_when_factorised(visit, f"{server.url}/head_and_tail?find_label=game::arcade")
     table = page.get_by_test_id("stDataFrame").last
@@ -86,12 +98,7 @@ def test_a_row_of_the_label_table_leads_to_the_instances_where_it_was_won(server
     wait_until_idle(page)
     assert "label=" in page.url
     assert "game::arcade" in main.inner_text()
-    link = main.locator("[data-testid='stPageLink'] a").first
-    name = link.inner_text().strip()
-    link.click()
-    page.wait_for_url("**/instances**")
-    main.get_by_role("heading", name=name, exact=True).wait_for()
-    wait_until_idle(page)
+    choose_first_instance(page)
     assert "game::arcade scores" in main.inner_text()
 
 
@@ -110,12 +117,7 @@ def test_back_leads_from_an_instance_to_the_label_and_the_search_that_led_to_it(
     page = visit(address)
     main = page.get_by_test_id("stMain")
     entries = page.evaluate("history.length")
-    link = main.locator("[data-testid='stPageLink'] a").first
-    name = link.inner_text().strip()
-    link.click()
-    page.wait_for_url("**/instances**")
-    main.get_by_role("heading", name=name, exact=True).wait_for()
-    wait_until_idle(page)
+    name = choose_first_instance(page)
     assert page.evaluate("history.length") == entries + 1
     assert "label=180" in page.url
     assert "reg_lambda=20" in page.url
