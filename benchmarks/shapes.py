@@ -48,8 +48,9 @@ from xmlcore import (
 )
 from xmlcore.background import submit
 from xmlcore.dataset import n_columns, n_rows
+from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
-from xmlcore.linalg import FLOAT64_LIMIT, cross_gram, gram
+from xmlcore.linalg import cross_gram, gram
 from xmlcore.readers import read, write_npz
 from xmlcore.store import put_features
 

@@ -20,7 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import DataError, Dataset, as_blocks, take_rows
-from xmlcore.linalg import FLOAT64_LIMIT, LARGEST_SIZE, free_memory
+from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
+from xmlcore.linalg import free_memory
 from xmlcore.recipe import FeatureRecipe
 
 COMFORTABLE_SECONDS = 60.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xmlcore import linalg
+from xmlcore import eigen
 from xmlcore.background import estimate_seconds
 from xmlcore.dataset import n_columns, n_rows
 from xmlcore.ridge import RidgeFactorization
@@ -25,7 +25,7 @@ def factorize(
     if X is None or Y is None:
         raise RuntimeError("the data is no longer in the cache")
     report("estimating the time")
-    seconds = estimate_seconds(linalg.eigenpairs, min(n_rows(X), n_columns(X)))
+    seconds = estimate_seconds(eigen.eigenpairs, min(n_rows(X), n_columns(X)))
 
     def progress(stage: str, fraction: float | None) -> None:
         report(stage, seconds=seconds if stage == "eigendecomposition" else None)

@@ -20,8 +20,7 @@ The second is used in the dual up to λ = σ_max; from there on h_i ≤ 1/2, and
 
 Exact in theory, these round as follows, with u = 6e-8 for float32, in which factors are stored.
 - In the dual, a single row's scores are right to a few u times the size of Y for every λ that the factorisation
-  resolves (in float64, above r · 2e-16 · σ_max). After a float32 decomposition errors grow below
-  `smallest_reliable_lambda`: 1e-3 of the scores at 1e-6 σ_max.
+  resolves (above r · 2e-16 · σ_max), after a float32 decomposition to 5e-5 of the scores at 1e-6 σ_max.
 - In the dual a family's scores lose in proportion to the condition number of M_gg, which is at most (κ + λ)/λ, κ being
   the largest eigenvalue of K_gg. It is large for near-duplicates, and for all rows where K itself is nearly singular:
   at λ = 1e-6 σ_max, families of near-duplicates came to 3e-5 of the scores, all rows at once to 0.004 where 0 is true.

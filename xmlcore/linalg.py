@@ -1,4 +1,4 @@
-"""Gram matrices, their eigendecomposition and Cholesky solves: arrays in, arrays out, no labels.
+"""Gram matrices and Cholesky solves: arrays in, arrays out, no labels.
 
 Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`).
 """
@@ -7,26 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from xmlcore.dataset import Block, DataError
-from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored, symmetric_eigen
+from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
-
-FLOAT64_LIMIT = 5_000
-"""Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
-
-LARGEST_SIZE = 32_766
-"""LAPACK's divide-and-conquer driver wants 1 + 6r + 2r² numbers of workspace, counted in 32 bits."""
-
-FLOAT32_CUT = 3e-7
-"""In float32, eigenvalues up to this share of the largest that was decomposed are rounding noise around zero."""
 
 _CGROUP = Path("/sys/fs/cgroup")  # of version 2; a container sees its own limits there
 
@@ -43,7 +32,6 @@ def warm_up() -> None:
         gram((block,), of_rows=True, dtype=dtype)
         multiply((block,), np.eye(8, dtype=dtype), dtype)
     times_sparse(np.eye(8, dtype=np.float32), block)
-    _matrix_times_vector(np.eye(2, dtype=np.float32), np.ones(2), np.empty(2), 0, 2)
 
 
 @njit(cache=True, nogil=True)
@@ -171,110 +159,6 @@ def _mirror_lower(K: np.ndarray) -> None:
             K[columns, rows] = K[rows, columns].T
 
 
-@dataclass(frozen=True)
-class Eigenpairs:
-    """Eigenpairs of a Gram matrix of size r, in ascending order, null directions apart.
-
-    Attributes:
-        values: σ, shape (r',), float64, all positive.
-        vectors: shape (r, r'), float32, columns of unit length.
-        leading: shape (r, k), float64: the last k vectors where these were found in float64 and split off before a
-            float32 decomposition; k = 0 where all of it was in float64 or nothing stood out.
-        null: shape (r, r − r'), float32, columns of unit length: the directions whose eigenvalue counts as 0.
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    leading: np.ndarray
-    null: np.ndarray
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _matrix_times_vector(K, x, out, start, stop):
-    """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
-    for i in range(start, stop):
-        total = 0.0
-        row = K[i]
-        for j in range(row.size):
-            total += np.float64(row[j]) * x[j]
-        out[i] = total
-
-
-def eigenpairs(K: np.ndarray) -> Eigenpairs:
-    """The eigenpairs of a symmetric K (r×r, C-contiguous, float64 or float32), which is overwritten.
-
-    In float32 the error of every pair is proportional to the largest eigenvalue. So up to three eigenvalues that
-    stand out are found first, in float64, and lowered to twice the next one: K − Σ_i (σ_i − 2σ_next) u_i u_iᵀ has the
-    same eigenvectors. After the decomposition they are put back and their directions cleaned out of all others.
-
-    Raises DataError where K is zero.
-    """
-    if not K.any():
-        raise DataError("X_train holds only zeros; expected at least one feature that is not zero")
-    values, leading = np.zeros(0), np.zeros((K.shape[0], 0))
-    if K.dtype == np.float32:
-        values, leading = _lower_leading(K)
-    sigma, V = symmetric_eigen(K)
-    sigma = sigma.astype(np.float64)
-    largest = sigma[-1]
-    if values.size:
-        sigma[-values.size :] = values
-        V[:, -values.size :] = leading
-        for columns in chunks(sigma.size - values.size, 512):
-            wide = V[:, columns].astype(np.float64)
-            V[:, columns] = wide - leading @ (leading.T @ wide)
-    if V.dtype == np.float32:
-        first = int(np.searchsorted(sigma, FLOAT32_CUT * largest, side="right"))
-        return Eigenpairs(sigma[first:], V[:, first:], leading, V[:, :first])  # large: views, not copies
-    # Directions in which two near-duplicate rows differ have tiny eigenvalues, and matter: in float64 only what is
-    # below its rounding error goes.
-    first = int(np.searchsorted(sigma, sigma.size * np.finfo(np.float64).eps * largest, side="right"))
-    vectors, null = (V[:, part].astype(np.float32, order="C") for part in (slice(first, None), slice(first)))
-    return Eigenpairs(sigma[first:], vectors, leading, null)
-
-
-def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The eigenpairs of K that stand out, in float64 and ascending, after lowering them within K in place."""
-
-    def times(x: np.ndarray) -> np.ndarray:
-        out = np.empty(K.shape[0])
-        vector = np.ascontiguousarray(x.ravel(), dtype=np.float64)
-        over_rows(lambda start, stop: _matrix_times_vector(K, vector, out, start, stop), out.size, K.size)
-        return out
-
-    operator = LinearOperator(K.shape, matvec=times, dtype=np.float64)
-    start = np.random.default_rng(0).standard_normal(K.shape[0])
-    values, vectors = eigsh(operator, k=4, v0=start, tol=1e-10)
-    order = np.argsort(values)
-    values, vectors = values[order], vectors[:, order]
-    leading = outstanding(values)
-    if not leading:
-        return np.zeros(0), vectors[:, :0]
-    target = 2 * values[-leading - 1]
-    values, vectors = values[-leading:], vectors[:, -leading:]
-    scaled = vectors * (values - target)
-    for rows in chunks(K.shape[0], 512):
-        K[rows] -= scaled[rows] @ vectors.T
-    return values, vectors
-
-
-def outstanding(values: np.ndarray) -> int:
-    """How many of the three largest of four or more eigenvalues, ascending, are worth splitting off: those before the
-    last fall to less than half."""
-    return max((count for count in (1, 2, 3) if values[-count] > 2 * values[-count - 1]), default=0)
-
-
-def smallest_reliable_lambda(values: np.ndarray, size: int, leading: int) -> float:
-    """Below this λ rounding may show in a ranking, given the largest eigenvalues (ascending) of a matrix of size r.
-
-    Errors grow with σ_max/λ, where σ_max is the largest that was decomposed, after the `leading` ones were split off
-    in float32. Measured on Bibtex in the dual: at this λ the scores are right to 1e-6 in float64, 3e-4 in float32.
-    """
-    if size <= FLOAT64_LIMIT:
-        return 1e-6 * float(values[-1])
-    return 3e-5 * float(values[-1 - leading])
-
-
 def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray) -> np.ndarray:
     """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
 
@@ -299,11 +183,6 @@ def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarra
     raise DataError(
         f"reg_lambda is {reg_lambda:g}, too {size} for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
     )
-
-
-def gram_dtype(size: int) -> type:
-    """The precision in which a Gram matrix of this size is summed, decomposed and solved."""
-    return np.float64 if size <= FLOAT64_LIMIT else np.float32
 
 
 def check_scale(X: tuple[Block, ...], dtype: type, name: str = "X") -> float:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
 
-from xmlcore import leaveout, linalg, products
+from xmlcore import eigen, leaveout, linalg, products
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.linalg import check_reg_lambda, default_memory_budget
 
@@ -36,7 +36,7 @@ class RidgeFactorization:
         precision: "float64" or "float32", in which Gram matrix and decomposition were computed.
         eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are left out.
         eigenvectors: V (N×r') or U (D×r'), float32.
-        leading: the last k vectors in float64 where they were split off first, (r, k); see `linalg.eigenpairs`.
+        leading: the last k vectors in float64 where they were split off first, (r, k); see `eigen.eigenpairs`.
         null: the null directions of the dual, shape (D, D − r'), float32, for held-out scores; None in the primal,
             and where a factorisation was kept without them.
         Q: Vᵀ(XᵀY) or UᵀY, shape (r', L), float32; None where it does not fit the memory budget, or where the dual
@@ -83,9 +83,9 @@ class RidgeFactorization:
         if form == "auto":
             form = "primal" if n_columns(X) <= n_rows(X) else "dual"
         size = n_columns(X) if form == "primal" else n_rows(X)
-        if size > linalg.LARGEST_SIZE:
+        if size > eigen.LARGEST_SIZE:
             raise DataError(
-                f"X needs a matrix of size {size:,} factorised; at most {linalg.LARGEST_SIZE:,} is possible. "
+                f"X needs a matrix of size {size:,} factorised; at most {eigen.LARGEST_SIZE:,} is possible. "
                 "Reduce the features by SVD or random projection, or take fewer instances"
             )
         budget = default_memory_budget() if memory_budget is None else int(memory_budget)
@@ -93,12 +93,12 @@ class RidgeFactorization:
 
         report("Gram matrix", None)
         started = time.perf_counter()
-        dtype = linalg.gram_dtype(size)
+        dtype = eigen.gram_dtype(size)
         linalg.check_scale(X, dtype)
         K = linalg.gram(X, of_rows=form == "dual", dtype=dtype)
         after_gram = time.perf_counter()
         report("eigendecomposition", None)
-        pairs = linalg.eigenpairs(K)
+        pairs = eigen.eigenpairs(K, partial(_gram_times, X, form))
         del K
         after_eigh = time.perf_counter()
         fac = cls(
@@ -275,8 +275,8 @@ class RidgeFactorization:
 
     @property
     def smallest_reliable_lambda(self) -> float:
-        """Below this λ, rounding may show in the ranking: warn (see `linalg.smallest_reliable_lambda`)."""
-        return linalg.smallest_reliable_lambda(self.eigenvalues, self.size, self.leading.shape[1])
+        """Below this λ, rounding may show in the ranking: warn (see `eigen.smallest_reliable_lambda`)."""
+        return eigen.smallest_reliable_lambda(self.eigenvalues, self.size, self.leading.shape[1])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All but the training data as plain arrays without pickled objects, for a file or a memory map."""
@@ -329,7 +329,7 @@ def solve_direct(
 
     Of X (D×N), Y (D×L) and X_new (n×N) the smaller Gram matrix is solved for the new rows, which are then multiplied
     with the sparse labels: in the dual ((K+λI)⁻¹ X X_newᵀ)ᵀ Y, in the primal ((G+λI)⁻¹ X_newᵀ)ᵀ (XᵀY) or, where that
-    is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `linalg.FLOAT64_LIMIT`, float32 beyond.
+    is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `eigen.FLOAT64_LIMIT`, float32 beyond.
 
     Raises DataError as `RidgeFactorization.fit` does, and for a λ too small (see `linalg.cholesky_solve`).
     """
@@ -338,7 +338,7 @@ def solve_direct(
     reg_lambda = check_reg_lambda(reg_lambda)
     report = progress or (lambda stage, fraction: None)
     dual = n_rows(X) < n_columns(X)
-    dtype = linalg.gram_dtype(min(n_rows(X), n_columns(X)))
+    dtype = eigen.gram_dtype(min(n_rows(X), n_columns(X)))
     trace = linalg.check_scale(X, dtype)
     report("Gram matrix", None)
     K = linalg.gram(X, of_rows=dual, dtype=dtype)
@@ -362,19 +362,26 @@ def lambda_range(X: Features) -> tuple[float, float]:
     """The range of λ worth a slider, from the trace and a few power iterations, before any factorisation.
 
     From a thousandth of the mean eigenvalue, trace/r, below which λ changes little, up to the largest eigenvalue, above
-    which all scores only shrink together; and never below `linalg.smallest_reliable_lambda`.
+    which all scores only shrink together; and never below `eigen.smallest_reliable_lambda`.
 
     Raises DataError for X without a value other than zero, or with values beyond what can be squared and summed.
     """
     blocks = as_blocks(X)
     size = min(n_rows(blocks), n_columns(blocks))
-    trace = linalg.check_scale(blocks, linalg.gram_dtype(size))
+    trace = linalg.check_scale(blocks, eigen.gram_dtype(size))
     values = linalg.largest_eigenvalues(blocks) if size else np.zeros(1)
     if not values[-1] > 0:
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    leading = linalg.outstanding(values) if values.size == 4 else 0
-    reliable = linalg.smallest_reliable_lambda(values, size, leading)
+    leading = eigen.outstanding(values) if values.size == 4 else 0
+    reliable = eigen.smallest_reliable_lambda(values, size, leading)
     return max(1e-3 * trace / size, reliable), float(values[-1])
+
+
+def _gram_times(X: tuple[Block, ...], form: str, V: np.ndarray) -> np.ndarray:
+    """K V or G V without the matrix, in float64."""
+    if form == "primal":
+        return products.multiply_transposed(X, products.multiply(X, V, np.float64), np.float64)
+    return products.multiply(X, products.multiply_transposed(X, V, np.float64), np.float64)
 
 
 def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xmlcore import linalg, products
+from xmlcore import eigen, linalg, products
 from xmlcore.dataset import DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, row_blocks
 from xmlcore.metrics import make_ruler
@@ -177,10 +177,8 @@ def gram_sums(
         if widths is None:
             widths = (n_columns(X), Y.shape[1])
             k = n_columns(X) if projection is None else projection.shape[1]
-            if k > linalg.LARGEST_SIZE:
-                raise DataError(
-                    f"X has {k:,} features; at most {linalg.LARGEST_SIZE:,} can be factorised: project them"
-                )
+            if k > eigen.LARGEST_SIZE:
+                raise DataError(f"X has {k:,} features; at most {eigen.LARGEST_SIZE:,} can be factorised: project them")
             gram, label_sums = np.zeros((k, k)), np.zeros((Y.shape[1], k))
             label_counts = np.zeros(Y.shape[1], np.int64)
         elif widths != (n_columns(X), Y.shape[1]):
@@ -290,7 +288,7 @@ class StreamedFactorization:
     @property
     def smallest_reliable_lambda(self) -> float:
         """Below this λ, rounding may show in the ranking."""
-        return linalg.smallest_reliable_lambda(self.eigenvalues, self.eigenvectors.shape[0], 0)
+        return eigen.smallest_reliable_lambda(self.eigenvalues, self.eigenvectors.shape[0], 0)
 
 
 def factorize_sums(
@@ -298,12 +296,12 @@ def factorize_sums(
 ) -> StreamedFactorization:
     """The factorisation from the sums over all training rows.
 
-    Up to `linalg.FLOAT64_LIMIT` features in float64, beyond in float32 after deflation (see `linalg.eigenpairs`).
+    Up to `eigen.FLOAT64_LIMIT` features in float64, beyond in float32, refined (see `xmlcore.eigen`).
     Raises DataError where all features are zero.
     """
     started = time.perf_counter()
-    dtype = np.float64 if sums.gram.shape[0] <= linalg.FLOAT64_LIMIT else np.float32
-    pairs = linalg.eigenpairs(sums.gram.astype(dtype))  # a copy: the sums stay whole
+    dtype = eigen.gram_dtype(sums.gram.shape[0])
+    pairs = eigen.eigenpairs(sums.gram.astype(dtype), sums.gram.__matmul__)  # a copy: the sums stay whole
     Q = products.product(pairs.vectors.T, sums.label_sums.T)
     taken = {**(seconds or {}), "eigh": time.perf_counter() - started}
     return StreamedFactorization(projection, pairs.values, pairs.vectors, Q, sums.label_counts, sums.n_rows, taken)

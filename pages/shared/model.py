@@ -36,8 +36,9 @@ from xmlcore import (
 from xmlcore.background import Task, submit
 from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import as_blocks, take_rows
+from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
-from xmlcore.linalg import FLOAT64_LIMIT, default_memory_budget
+from xmlcore.linalg import default_memory_budget
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
@@ -129,7 +130,7 @@ class Model:
         self.start()
 
     def _key(self, what: str) -> str:
-        return f"{self.full.fingerprint}/{what}/2"
+        return f"{self.full.fingerprint}/{what}/3"
 
     def _factorize(self) -> None:
         self.progress.started = time.monotonic()

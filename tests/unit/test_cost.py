@@ -29,7 +29,7 @@ from xmlcore.cost import (
     sample_training,
 )
 from xmlcore.dataset import as_blocks
-from xmlcore.linalg import LARGEST_SIZE
+from xmlcore.eigen import LARGEST_SIZE
 
 FREE, RATE = 64 << 30, 1e11
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.hard_data import hard_data
-from xmlcore import linalg
+from xmlcore import eigen
 from xmlcore.dataset import DataError
 from xmlcore.leaveout import sample_families
 from xmlcore.ridge import RidgeFactorization
@@ -88,7 +88,7 @@ def test_without_any_row_scores_are_zero_at_the_smallest_reliable_lambda():
 
 
 def test_a_decomposition_in_float32_keeps_held_out_scores_at_its_smallest_reliable_lambda(monkeypatch):
-    monkeypatch.setattr(linalg, "FLOAT64_LIMIT", 10)
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", 10)
     fac = RidgeFactorization.fit(WIDE.X_train, WIDE.Y_train)
     assert fac.precision == "float32"
     assert max(both_errors(fac, fac.smallest_reliable_lambda, np.arange(0, 463, 15))) < 1e-4

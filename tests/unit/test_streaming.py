@@ -204,7 +204,7 @@ def test_a_folder_that_cannot_hold_blocks_is_named(tmp_path) -> None:
 
 
 def test_large_sums_are_factorised_in_float32_after_deflation(monkeypatch) -> None:
-    monkeypatch.setattr("xmlcore.linalg.FLOAT64_LIMIT", 50)
+    monkeypatch.setattr("xmlcore.eigen.FLOAT64_LIMIT", 50)
     fac = factorize_sums(gram_sums(blocks_of(HARD.X, HARD.Y)))
     reg_lambda = 1e-3 * fac.eigenvalues[-1]
     expected = solved(HARD.X.toarray(), HARD.Y.toarray(), HARD.X_new.toarray(), reg_lambda)

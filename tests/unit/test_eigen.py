@@ -1,0 +1,91 @@
+"""Eigenpairs of Gram matrices against those of whole float64 decompositions."""
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+from xmlcore.dataset import DataError
+from xmlcore.eigen import eigenpairs, outstanding
+from xmlcore.linalg import gram
+
+
+def test_eigenpairs_in_float64_rebuild_the_matrix_and_drop_its_null_directions():
+    rng = np.random.default_rng(0)
+    X = (rng.integers(0, 3, (120, 31)) @ rng.integers(0, 3, (31, 60))).astype(np.float64)
+    K = X @ X.T
+    pairs = eigenpairs(K.copy())
+    rebuilt = (pairs.vectors * pairs.values) @ pairs.vectors.T
+    assert np.linalg.norm(rebuilt - K) < 1e-6 * np.linalg.norm(K)
+    assert pairs.values.size == 31
+    assert pairs.null.shape == (120, 89)
+    assert np.abs(pairs.vectors.T @ pairs.null).max() < 1e-6
+    assert (np.diff(pairs.values) >= 0).all()
+    assert pairs.leading.shape[1] == 0
+
+
+def test_eigenpairs_in_float32_keep_small_eigenvalues_beside_a_huge_one():
+    # Plain float32 loses what is below about 1e-7 of the largest eigenvalue; splitting that one off first does not.
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    values = np.concatenate([np.linspace(0.05, 1, 299), [1e6]])
+    K = ((basis * values) @ basis.T).astype(np.float32)
+    K = np.ascontiguousarray((K + K.T) / 2)
+    exact = np.linalg.eigvalsh(K.astype(np.float64))
+    pairs = eigenpairs(K.copy())
+    plain = linalg.eigvalsh(K)
+    assert pairs.leading.shape == (300, 1)
+    assert np.abs(pairs.values - exact).max() < 1e-4
+    assert np.abs(plain - exact)[:-1].max() > 1e-3
+    assert np.abs(pairs.vectors.T @ pairs.vectors - np.eye(300)).max() < 1e-5
+
+
+def test_eigenpairs_in_float32_split_off_nothing_where_nothing_stands_out():
+    K = gram((np.random.default_rng(0).standard_normal((200, 100)),), of_rows=False, dtype=np.float32)
+    pairs = eigenpairs(K.copy())
+    assert pairs.leading.shape[1] == 0
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(K.astype(np.float64)), rtol=1e-4)
+
+
+def near_duplicates(rows=80, copies=12, same=3, seed=0):
+    """Rows with a large mean, of which some are repeated with a small change and some as they are, in float64."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, 200)) + 2
+    changed = X[:copies] + 1e-3 * rng.standard_normal((copies, 200))
+    return np.vstack([X, changed, X[-same:]])
+
+
+def test_small_eigenpairs_after_float32_are_as_exact_as_float64_where_they_can_be_refined():
+    X = near_duplicates()
+    exact = np.linalg.eigvalsh(X @ X.T)[3:]
+    K = (X @ X.T).astype(np.float32)
+    pairs = eigenpairs(K.copy(), lambda V: X @ (X.T @ V))
+    assert pairs.null.shape[1] == 3
+    assert np.abs(X.T @ pairs.null).max() < 1e-5
+    np.testing.assert_allclose(pairs.values[:12], exact[:12], rtol=1e-6)
+    np.testing.assert_allclose(pairs.values, exact, rtol=1e-4)
+    assert (np.diff(pairs.values) >= 0).all()
+    vectors = np.hstack([pairs.null, pairs.vectors])
+    assert np.abs(vectors.T @ vectors - np.eye(95)).max() < 1e-5
+    # Without that, products with the small directions hold what has come in from the large ones.
+    plain = eigenpairs(K.copy())
+    spoilt, kept = (np.linalg.norm(X.T @ each.vectors[:, :12], axis=0) for each in (plain, pairs))
+    np.testing.assert_allclose(kept, np.sqrt(exact[:12]), rtol=1e-3)
+    assert np.abs(spoilt[:12] / np.sqrt(exact[:12]) - 1).max() > 0.01
+
+
+def test_where_most_directions_are_null_none_of_their_rounding_counts_as_an_eigenvalue():
+    X = np.random.default_rng(0).standard_normal((200, 40))
+    pairs = eigenpairs((X @ X.T).astype(np.float32), lambda V: X @ (X.T @ V))
+    assert pairs.values.size == 40
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(X.T @ X), rtol=1e-5)
+
+
+def test_eigenvalues_stand_out_down_to_the_last_that_is_twice_the_next():
+    assert outstanding(np.array([1, 1.5, 2, 3])) == 0
+    assert outstanding(np.array([1, 1.5, 2, 75])) == 1
+    assert outstanding(np.array([1, 20, 21, 30])) == 3
+
+
+def test_nothing_but_zeros_has_no_eigenpairs():
+    with pytest.raises(DataError, match="only zeros"):
+        eigenpairs(np.zeros((4, 4)))

@@ -1,0 +1,177 @@
+"""The eigendecomposition of a Gram matrix, and where rounding in it would show.
+
+In float32 the error of every pair is proportional to the largest eigenvalue that is decomposed, a few 1e-7 of it. Two
+steps in float64 keep that from the scores, on both sides of the decomposition:
+- before it, up to three eigenvalues that stand out are found, and lowered to twice the next one:
+  K − Σ_i (σ_i − 2σ_next) u_i u_iᵀ has the same eigenvectors;
+- after it, the pairs of small eigenvalues are refined, in which near-duplicates and empty rows show. A direction v that
+  should be null comes out with components of large ones, whose products with new rows are then divided by λ alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from xmlcore.dataset import DataError
+from xmlcore.lapack import symmetric_eigen
+from xmlcore.products import chunks, over_rows
+
+FLOAT64_LIMIT = 5_000
+"""Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
+
+LARGEST_SIZE = 32_766
+"""LAPACK's divide-and-conquer driver wants 1 + 6r + 2r² numbers of workspace, counted in 32 bits."""
+
+FLOAT32_CUT = 3e-7
+"""In float32, eigenvalues up to this share of the largest that was decomposed are rounding noise around zero."""
+
+SMALL = 3e-3
+"""Eigenvalues up to this share of the largest that was decomposed are refined after float32: the upper ones of them,
+where they are more than a third of all."""
+
+
+def gram_dtype(size: int) -> type:
+    """The precision in which a Gram matrix of this size is summed, decomposed and solved."""
+    return np.float64 if size <= FLOAT64_LIMIT else np.float32
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenpairs of a Gram matrix of size r, in ascending order, null directions apart.
+
+    Attributes:
+        values: σ, shape (r',), float64, all positive.
+        vectors: shape (r, r'), float32, columns of unit length.
+        leading: shape (r, k), float64: the last k vectors where these were found in float64 and split off before a
+            float32 decomposition; k = 0 where all of it was in float64 or nothing stood out.
+        null: shape (r, r − r'), float32, columns of unit length: the directions whose eigenvalue counts as 0.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    leading: np.ndarray
+    null: np.ndarray
+
+
+def eigenpairs(K: np.ndarray, times: Callable[[np.ndarray], np.ndarray] | None = None) -> Eigenpairs:
+    """The eigenpairs of a symmetric K (r×r, C-contiguous, float64 or float32), which is overwritten.
+
+    times: gives K V in float64 for V (r×k, float64) without K, as X(XᵀV) does. A decomposition in float32 is refined
+    with it: see the module; without it, it is not.
+
+    Raises DataError where K is zero.
+    """
+    if not K.any():
+        raise DataError("X_train holds only zeros; expected at least one feature that is not zero")
+    values, leading = np.zeros(0), np.zeros((K.shape[0], 0))
+    if K.dtype == np.float32:
+        values, leading = _lower_leading(K)
+    sigma, V = symmetric_eigen(K)
+    sigma = sigma.astype(np.float64)
+    largest = sigma[-1]
+    if values.size:
+        sigma[-values.size :] = values
+        V[:, -values.size :] = leading
+        for columns in chunks(sigma.size - values.size, 512):
+            wide = V[:, columns].astype(np.float64)
+            V[:, columns] = wide - leading @ (leading.T @ wide)
+    if V.dtype == np.float32:
+        if times is not None:
+            _refine_small(sigma, V, largest, times)
+        else:
+            sigma[sigma <= FLOAT32_CUT * largest] = 0
+    # Directions in which two near-duplicate rows differ have tiny eigenvalues, and matter: only what is below the
+    # rounding error of float64 goes.
+    first = int(np.searchsorted(sigma, sigma.size * np.finfo(np.float64).eps * sigma[-1], side="right"))
+    vectors, null = V[:, first:], V[:, :first]  # large in float32: views, not copies
+    if V.dtype == np.float64:
+        vectors, null = (part.astype(np.float32, order="C") for part in (vectors, null))
+    return Eigenpairs(sigma[first:], vectors, leading, null)
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _matrix_times_vector(K, x, out, start, stop):
+    """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
+    for i in range(start, stop):
+        total = 0.0
+        row = K[i]
+        for j in range(row.size):
+            total += np.float64(row[j]) * x[j]
+        out[i] = total
+
+
+def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenpairs of K that stand out, in float64 and ascending, after lowering them within K in place."""
+
+    def times(x: np.ndarray) -> np.ndarray:
+        out = np.empty(K.shape[0])
+        vector = np.ascontiguousarray(x.ravel(), dtype=np.float64)
+        over_rows(lambda start, stop: _matrix_times_vector(K, vector, out, start, stop), out.size, K.size)
+        return out
+
+    operator = LinearOperator(K.shape, matvec=times, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(K.shape[0])
+    values, vectors = eigsh(operator, k=4, v0=start, tol=1e-10)
+    order = np.argsort(values)
+    values, vectors = values[order], vectors[:, order]
+    leading = outstanding(values)
+    if not leading:
+        return np.zeros(0), vectors[:, :0]
+    target = 2 * values[-leading - 1]
+    values, vectors = values[-leading:], vectors[:, -leading:]
+    scaled = vectors * (values - target)
+    for rows in chunks(K.shape[0], 512):
+        K[rows] -= scaled[rows] @ vectors.T
+    return values, vectors
+
+
+def _refine_small(sigma: np.ndarray, V: np.ndarray, largest: float, times: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Refines the pairs of (sigma, V) with small eigenvalues, in place, and sets to 0 what is noise around zero.
+
+    One step of first order in float64 against every larger direction b: with the residual r = Kv − σv, v loses
+    u_b (u_bᵀr)/(σ_b − σ), after Ogita and Aishima (2018), whose formula holds for vectors that are not quite
+    orthogonal too. Then the small ones among themselves are decomposed anew (Rayleigh–Ritz).
+    """
+    stop = int(np.searchsorted(sigma, SMALL * largest))
+    start = max(0, stop - sigma.size // 3)
+    sigma[:start][sigma[:start] <= FLOAT32_CUT * largest] = 0
+    if start == stop:
+        return
+    small = V[:, start:stop].astype(np.float64)
+    product = times(small)
+    values = np.einsum("ij,ij->j", small, product)
+    residual = product - small * values
+    for columns in chunks(sigma.size - stop, 512):
+        larger = slice(stop + columns.start, stop + columns.stop)
+        U = V[:, larger].astype(np.float64)
+        gap = sigma[larger, None] - values
+        near = gap < 0.3 * SMALL * largest  # too near each other for a first order, and λ hardly tells them apart
+        small -= U @ np.where(near, 0, U.T @ residual / np.where(near, 1, gap))
+    product = times(small)
+    inner = small.T @ product
+    values, turn = linalg.eigh((inner + inner.T) / 2, small.T @ small)
+    sigma[start:stop] = np.clip(values, sigma[start - 1] if start else 0, sigma[stop])
+    V[:, start:stop] = small @ turn
+
+
+def outstanding(values: np.ndarray) -> int:
+    """How many of the three largest of four or more eigenvalues, ascending, are worth splitting off: those before the
+    last fall to less than half."""
+    return max((count for count in (1, 2, 3) if values[-count] > 2 * values[-count - 1]), default=0)
+
+
+def smallest_reliable_lambda(values: np.ndarray, size: int, leading: int) -> float:
+    """Below this λ rounding may show in a ranking, given the largest eigenvalues (ascending) of a matrix of size r.
+
+    Errors grow with σ_max/λ, where σ_max is the largest that was decomposed, after the `leading` ones were split off
+    in float32. Measured on Bibtex in the dual: at this λ the scores are right to 1e-6 in float64, 5e-5 in float32.
+    """
+    if size <= FLOAT64_LIMIT:
+        return 1e-6 * float(values[-1])
+    return 3e-5 * float(values[-1 - leading])
