@@ -12,25 +12,26 @@ from xdist.scheduler import LoadScopeScheduling
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
-BROWSER = "tests/browser/"
+BROWSER, SERVERS = "tests/browser/", "tests/browser/test_servers.py"
 MAIN = sys.modules["__main__"]
 
 
-class BrowserApart(LoadScopeScheduling):
-    """The browser's journeys in one of the two processes, which share a server; the other files beside them."""
+class JourneysTogether(LoadScopeScheduling):
+    """The browser's journeys in one process, since they share a server, beside them file by file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return BROWSER if nodeid.startswith(BROWSER) else nodeid.split("::")[0]
+        file = nodeid.split("::")[0]
+        return BROWSER if file.startswith(BROWSER) and file != SERVERS else file
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> BrowserApart:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> JourneysTogether:
     """How tests are handed out to processes."""
-    return BrowserApart(config, log)
+    return JourneysTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The browser's journeys take longest, so they begin first."""
-    items.sort(key=lambda item: not item.nodeid.startswith(BROWSER))
+    """What takes longest begins first: the journeys, and beside them the servers that are started for one test."""
+    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), item.nodeid.startswith(SERVERS)))
 
 
 @pytest.fixture(scope="session")

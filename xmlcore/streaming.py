@@ -278,12 +278,17 @@ class StreamedFactorization:
     ) -> np.ndarray:
         """Scores P diag(1/(σ+λ)) Q of projected rows, shape (rows, labels), float32.
 
+        Where float32 could not hold them (at a λ of 1e46, say) they are float64.
+
         Raises DataError for a λ that is not above 0 and for a P of another factorisation.
         """
-        shrink = (1 / (self.eigenvalues + linalg.check_reg_lambda(reg_lambda))).astype(np.float32)
+        shrink = 1 / (self.eigenvalues + linalg.check_reg_lambda(reg_lambda))
         if np.ndim(P) != 2 or np.shape(P)[1] != shrink.size:
             raise DataError(f"P has shape {np.shape(P)}; expected (rows, {shrink.size}), as project gives it")
-        return (P[rows] * shrink) @ self.Q[:, labels]
+        Q = self.Q[:, labels]
+        if linalg.is_ordinary(shrink.min(), shrink.max()):
+            return (P[rows] * shrink.astype(np.float32)) @ Q
+        return linalg.at_any_scale(P[rows] * shrink, lambda A: A @ Q)
 
     @property
     def smallest_reliable_lambda(self) -> float:

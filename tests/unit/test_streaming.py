@@ -211,6 +211,13 @@ def test_large_sums_are_factorised_in_float32_after_deflation(monkeypatch) -> No
     assert relative_error(fac.scores(fac.project(HARD.X_new), reg_lambda), expected) < 1e-4
 
 
+def test_scores_smaller_than_float32_holds_still_rank() -> None:
+    fac = factorize_sums(gram_sums(blocks_of(HARD.X, HARD.Y)))
+    P = fac.project(HARD.X_new)
+    expected = solved(HARD.X.toarray(), HARD.Y.toarray(), HARD.X_new.toarray(), 1e46)
+    assert relative_error(fac.scores(P, 1e46), expected) < 1e-5
+
+
 def test_progress_counts_rows() -> None:
     told = []
     fit_streamed(blocks_of(HARD.X, HARD.Y, 250), progress=lambda stage, rows: told.append((stage, rows)))
