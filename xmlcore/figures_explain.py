@@ -44,6 +44,7 @@ def explanation_bars(
     low, high = min(0.0, *values), max(0.0, *values)
     # Three digits of the largest bar, so that small scores do not read as zeros.
     decimals = min(max(3, 2 - math.floor(math.log10(max(high, -low, 1e-9)))), 9)
+    shown = [f"{value:+.{decimals}f}" for value in values[:-1]] + [f"{score:.{decimals}f}"]
     # Bars are at numbers, not at names: two training instances may have one name.
     places = np.arange(len(values))
     trace = {
@@ -55,7 +56,7 @@ def explanation_bars(
             "color": [color] * len(names) + ["white"] * (n_terms - len(names)) + [INK],
             "line": {"color": [color] * n_terms + [INK], "width": 1.5},
         },
-        "text": [f"{value:+.{decimals}f}" for value in values[:-1]] + [f"{score:.{decimals}f}"],
+        "text": [text.replace("-", "−") for text in shown],
         "textposition": "outside",
         "cliponaxis": False,
         "customdata": [*told, "the sum of the bars above"],

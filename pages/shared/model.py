@@ -385,7 +385,8 @@ def status(settings: Settings) -> None:
             stage = task.message if task else progress.stage
             about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
             matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
-        last = f" Last answer in {seconds:.2f} s, on {model.dataset.n_test:,} test instances." if seconds else ""
+        took = f"{seconds:.2f} s" if seconds and seconds >= 0.01 else "less than 0.01 s"
+        last = f" Last answer in {took}, on {model.dataset.n_test:,} test instances." if seconds else ""
         st.caption(f"{matrix}.{last}")
         if waiting and task:
             if task.share is not None:
