@@ -199,7 +199,8 @@ def factorization_cost(
     gram = item * size * size
     evaluated = 4 * size * min(of.n_test, 20_000)
     label_coefficients = min(4 * size * of.n_labels, free_bytes // 4)
-    work = max(_WORKSPACE * gram, gram // 2 + gram + label_coefficients + evaluated)
+    refined = 0 if wide else feature_bytes  # a float32 decomposition is refined by products with X: a copy of it
+    work = max(_WORKSPACE * gram + refined, gram // 2 + gram + label_coefficients + evaluated)
     return Cost(
         form="dual" if dual else "primal",
         size=size,

@@ -18,6 +18,7 @@ from scipy import sparse
 from xmlcore.dataset import Block
 
 _CHUNK = 2_048
+_WIDENED = 512  # rows that are converted to float64 at a time
 _TILE = 16
 _MIN_WORK_PER_THREAD = 500_000  # steps of an inner loop; below it a second thread costs more than it saves
 Found = TypeVar("Found")
@@ -118,7 +119,7 @@ def _dense_product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
     """out = A B in float64, converted piece by piece."""
     for columns in chunks(B.shape[1]):
         wide = B[:, columns].astype(np.float64, copy=False)
-        for rows in chunks(A.shape[0]):
+        for rows in chunks(A.shape[0], _WIDENED):
             out[rows, columns] = A[rows].astype(np.float64, copy=False) @ wide
 
 
@@ -155,7 +156,7 @@ def multiply_transposed(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.fl
             _sparse_times_dense(block.T.tocsr(), B, part)
         else:
             total = np.zeros(part.shape)
-            for rows in chunks(block.shape[0]):
+            for rows in chunks(block.shape[0], _WIDENED):
                 total += block[rows].T.astype(np.float64) @ B[rows].astype(np.float64, copy=False)
             part[:] = total
     return out

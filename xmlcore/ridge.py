@@ -26,6 +26,8 @@ from xmlcore.linalg import check_reg_lambda, default_memory_budget
 Progress = Callable[[str, float | None], None]
 Rows = slice | np.ndarray
 
+_BYTES_AT_ONCE = 32 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class RidgeFactorization:
@@ -378,10 +380,16 @@ def lambda_range(X: Features) -> tuple[float, float]:
 
 
 def _gram_times(X: tuple[Block, ...], form: str, V: np.ndarray) -> np.ndarray:
-    """K V or G V without the matrix, in float64."""
-    if form == "primal":
-        return products.multiply_transposed(X, products.multiply(X, V, np.float64), np.float64)
-    return products.multiply(X, products.multiply_transposed(X, V, np.float64), np.float64)
+    """K V or G V, (r, k), without the matrix, in float64; XᵀV or XV for few columns at a time."""
+    out = np.empty(V.shape)
+    for columns in products.chunks(V.shape[1], _BYTES_AT_ONCE // (8 * (n_columns(X) + n_rows(X)))):
+        if form == "primal":
+            between = products.multiply(X, V[:, columns], np.float64)
+            out[:, columns] = products.multiply_transposed(X, between, np.float64)
+        else:
+            between = products.multiply_transposed(X, V[:, columns], np.float64)
+            out[:, columns] = products.multiply(X, between, np.float64)
+    return out
 
 
 def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:

@@ -29,7 +29,7 @@ from xmlcore.cost import (
     sample_training,
 )
 from xmlcore.dataset import as_blocks
-from xmlcore.eigen import LARGEST_SIZE
+from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 
 FREE, RATE = 64 << 30, 1e11
 
@@ -79,9 +79,13 @@ def test_the_size_foretold_is_that_of_the_matrix_that_is_factorised(shape, dense
     assert cost.gram_bytes == 8 * fac.size**2
 
 
-def test_the_bytes_foretold_cover_what_a_factorisation_takes():
+@pytest.mark.parametrize("limit", [FLOAT64_LIMIT, 10], ids=["float64", "float32"])
+def test_the_bytes_foretold_cover_what_a_factorisation_takes(limit, monkeypatch):
+    monkeypatch.setattr("xmlcore.eigen.FLOAT64_LIMIT", limit)
+    monkeypatch.setattr("xmlcore.cost.FLOAT64_LIMIT", limit)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1200, 900)).astype(np.float32)
+    X[:, 300:] = X[:, :600] + 1e-3 * X[:, 300:]  # many small eigenvalues, which take most to refine
     Y = sparse.csr_array((rng.random((1200, 5)) < 0.1).astype(np.float32))
     ds = Dataset("dense", X, Y, X[:100], Y[:100])
     cost = factorization_cost(outline(ds), "raw", free_bytes=FREE, rate=RATE)
