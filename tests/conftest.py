@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def test_data() -> Path:
-    """The folder of public data that is not committed; skips where it is missing, but fails in CI when it is there."""
+    """The folder of public data that is not committed; skips where it is missing."""
     folder = Path(os.environ.get("XMLCORE_TEST_DATA", "../shared/data"))
     if not folder.is_dir():
         pytest.skip(f"{folder} is missing; set XMLCORE_TEST_DATA to a folder that has mulan/ and table1.csv")
