@@ -2,17 +2,18 @@
 
     OPENBLAS_NUM_THREADS=2 python -m benchmarks.growth [--scale 1] [--doublings 2]
 
-Synthetic data around 4,000 × 3,000 with 1,000 labels (primal) and around 3,000 × 20,000 with 1,000 labels (dual), 1,000
-test rows. Each size is measured in a process of its own, so that peak memory is its own. Theory: with r the smaller of
-D and N, the Gram matrix and its factorisation take r² memory and r³ time, whatever L is; a λ takes 1,000·r·L. Beside
-each time stands its ratio to that of half the size.
+Synthetic data around 4,000 × 3,000 and around 3,000 × 20,000, with 1,000 labels and 1,000 test rows. The form is the
+one that was used: dual where N is more than D, which the first data become as N doubles. Each size is measured in a
+process of its own, so that peak memory is its own. Theory: with r the smaller of D and N, the Gram matrix and its
+factorisation take r² memory and r³ time, whatever L is; a λ takes 1,000·r·L. Beside each time stands its ratio to that
+of half the size.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,17 +21,16 @@ from benchmarks.measure import GB, Recorder, number, write_table
 from benchmarks.stages import warm_up
 from xmlcore import RidgeFactorization, Shape, evaluate_scores, inverse_propensity, lambda_range, make_dataset
 
-BASES = {
-    "primal": Shape(4_000, 3_000, 1_000, 1_000, 5.0, 80),
-    "dual": Shape(3_000, 20_000, 1_000, 1_000, 5.0, 80),
-}
+BASES = (Shape(4_000, 3_000, 1_000, 1_000, 5.0, 80), Shape(3_000, 20_000, 1_000, 1_000, 5.0, 80))
 SIDES = {"D": "n_train", "N": "n_features", "L": "n_labels"}
 
 
 @dataclass(frozen=True)
 class Point:
-    """One size: seconds of the factorisation, of a λ and of an A on 1,000 test rows, and peak memory in bytes."""
+    """One size: the form that was used, seconds of the factorisation, of a λ and of an A on 1,000 test rows, and peak
+    memory in bytes."""
 
+    form: str
     factorise: float
     change_lambda: float
     change_A: float
@@ -55,7 +55,7 @@ def measure(shape: Shape) -> Point:
     scores = recorder.run("λ", change_lambda, repeat=5)
     recorder.run("A", lambda: evaluate_scores(scores, ds.Y_test, theta, theta), repeat=5)
     seconds = [stage.seconds for stage in recorder.stages]
-    return Point(*seconds, max(stage.peak for stage in recorder.stages))
+    return Point(fac.form, *seconds, max(stage.peak for stage in recorder.stages))
 
 
 def in_fresh_process(shape: Shape) -> Point:
@@ -72,7 +72,7 @@ def table(scale: float, doublings: int) -> list[str]:
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     print("\n".join(lines), flush=True)
-    for form, base in BASES.items():
+    for base in BASES:
         start = replace(base, **{name: round(getattr(base, name) * scale) for name in (*SIDES.values(), "n_test")})
         first = in_fresh_process(start)
         for side in SIDES.values():
@@ -80,21 +80,22 @@ def table(scale: float, doublings: int) -> list[str]:
             for turn in range(doublings + 1):
                 shape = replace(start, **{side: getattr(start, side) * 2**turn})
                 point = in_fresh_process(shape) if turn else first
-                lines.append(_line(form, shape, side, point, before))
+                lines.append(_line(shape, side, point, before))
                 print(lines[-1], flush=True)
                 before = point
     return lines
 
 
-def _line(form: str, shape: Shape, side: str, point: Point, before: Point | None) -> str:
+def _line(shape: Shape, side: str, point: Point, before: Point | None) -> str:
     sizes = [
         f"**{getattr(shape, name):,}**" if name == side else f"{getattr(shape, name):,}" for name in SIDES.values()
     ]
     figures = []
-    for name, value in asdict(point).items():
+    for name in ("factorise", "change_lambda", "change_A", "peak"):
+        value = getattr(point, name)
         ratio = "" if before is None else f" (×{number(value / getattr(before, name))})"
         figures.append(f"{f'{value / GB:.2f}' if name == 'peak' else number(value)}{ratio}")
-    return f"| {' | '.join([form, *sizes, *figures])} |"
+    return f"| {' | '.join([point.form, *sizes, *figures])} |"
 
 
 def main() -> None:
