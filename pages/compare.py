@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,6 +14,7 @@ from xmlcore.figures import RIDGE, RIDGE_PS, system_bars
 from xmlcore.predictions import agreement
 
 OTHERS = "_other_systems"
+MOST_ROWS = 200  # of the table instance by instance
 
 settings = frame.guard()
 answer = model.answer(settings)
@@ -79,20 +81,25 @@ if others:
     )
     name = st.selectbox("Instance by instance against", list(others), key="compare_with")
     other, shown_name = others[name], frame.plain_markdown(name)
-    shared = {
-        v: agreement(r.top, other.top, answer.K).mean
-        for v, r in zip((RIDGE, RIDGE_PS), (answer.evaluation.ridge, answer.evaluation.ps), strict=True)
-    }
+    shared, shared_ps = (
+        agreement(each.top, other.top, answer.K) for each in (answer.evaluation.ridge, answer.evaluation.ps)
+    )
     st.markdown(
-        f"Of the {answer.K} labels ranked first, {shown_name} and XML-ridge share **{show.percent(shared[RIDGE])}**, "
-        f"{shown_name} and XML-ridge with PS **{show.percent(shared[RIDGE_PS])}**."
+        f"Of the {answer.K} labels ranked first, {shown_name} and XML-ridge share **{show.percent(shared.mean)}**, "
+        f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
     )
     if other.shortest < answer.K:
         st.caption(f"Some lists of {shown_name} have only {other.shortest} labels; what is missing counts as wrong.")
-    only = st.toggle("Only where they differ", value=True, key="only_different", bind="query-params")
+    only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
+    apart = np.argsort(shared_ps.by_row, kind="stable")
+    apart = apart[shared_ps.by_row[apart] < 1] if only else apart
     st.dataframe(
-        comparison.side_by_side(other, answer, only), hide_index=True, alt="Labels of each system, by instance"
+        comparison.side_by_side(other, answer, shared_ps.by_row, apart[:MOST_ROWS]),
+        hide_index=True,
+        alt="Labels of each system, by instance",
     )
+    if len(apart) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS} of {len(apart):,} test instances, those with the least in common with PS.")
 
 # What the paper reports.
 st.subheader("What the paper reports")

@@ -16,7 +16,7 @@ from xmlcore import DataError
 from xmlcore.analysis import FrequencyBins, label_contributions
 from xmlcore.evaluation import VariantResult, evaluate_ranking
 from xmlcore.metrics import make_ruler
-from xmlcore.predictions import agreement, read_predictions
+from xmlcore.predictions import read_predictions
 
 TABLE_1 = Path(__file__).resolve().parents[2] / "data" / "table1.csv"
 COLUMNS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
@@ -96,12 +96,12 @@ def contribution_by_bin(result: VariantResult, answer: Answer, bins: FrequencyBi
     return 100 * np.bincount(bins.of_label, weights=each, minlength=len(bins.names))
 
 
-def side_by_side(other: OtherSystem, answer: Answer, only_different: bool) -> pd.DataFrame:
-    """Instance by instance: true labels, ours with and without PS, and theirs, the K first of each."""
+def side_by_side(other: OtherSystem, answer: Answer, shared: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
+    """Instance by instance: true labels, ours with and without PS, and theirs, the K first of each.
+
+    shared: how much of their list and ours with PS is in common, of each test instance. rows: those to show.
+    """
     k, data = answer.K, answer.dataset
-    shared = agreement(answer.evaluation.ps.top, other.top, k).by_row
-    rows = np.flatnonzero(shared < 1) if only_different else np.arange(len(shared))
-    rows = rows[np.argsort(shared[rows], kind="stable")][:200]
 
     def names(labels: np.ndarray) -> str:
         return ", ".join(data.label_name(label) for label in labels if label >= 0)
@@ -109,7 +109,7 @@ def side_by_side(other: OtherSystem, answer: Answer, only_different: bool) -> pd
     return pd.DataFrame(
         {
             "instance": [str(data.test_names[row]) if data.test_names is not None else str(row) for row in rows],
-            "in common (%)": 100 * shared[rows],
+            "in common with PS (%)": 100 * shared[rows],
             "true": [names(data.Y_test[[row]].indices) for row in rows],
             "XML-ridge": [names(answer.evaluation.ridge.top[row, :k]) for row in rows],
             "XML-ridge with PS": [names(answer.evaluation.ps.top[row, :k]) for row in rows],

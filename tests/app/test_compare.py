@@ -54,6 +54,23 @@ def test_an_added_file_can_be_removed(answer):
     assert "my_own.txt" not in app.dataframe[0].value.index
 
 
+@pytest.mark.parametrize(("differ", "shares"), [(6131, [0, 0, 0, *[80] * 197]), (3, [0, 0, 0])])
+def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_told(answer, differ, shares):
+    top = answer.evaluation.ps.top.copy()
+    top[-differ:, 0] = -1
+    top[-3:] = -1
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    app.session_state["_other_systems"] = {("Debtags", ""): {"other": comparison.OtherSystem("other", top, 0)}}
+    app.run()
+    assert not app.exception
+    table = next(each.value for each in app.dataframe if "instance" in each.value)
+    assert table["instance"].tolist()[:3] == answer.dataset.test_names[-3:].tolist()
+    assert table["in common with PS (%)"].tolist() == shares
+    told = [each.value for each in app.caption if "The first 200 of 6,131 test instances" in each.value]
+    assert len(told) == (differ > 200)
+
+
 @pytest.mark.parametrize("format", ["npz", "text", "csv"])
 def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_path, format):
     ours = predictions_from_scores("ours", models.test_scores(answer.model, 3.0), 5)
