@@ -264,7 +264,7 @@ def instances_of(label: int, name: str) -> None:
             for row in group[(page - 1) * LINKS : page * LINKS].tolist():
                 st.page_link(
                     "pages/instances.py",
-                    label=plain_markdown(labels_of.instance_name(dataset, row)),
+                    label=plain_markdown(dataset.test_name(row)),
                     query_params={"instance": str(row), "label": str(label)},
                 )
 

@@ -55,7 +55,7 @@ def missing() -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "Instance": [find.name_of(data, row) for row in rows],
+                "Instance": [data.test_name(row) for row in rows],
                 "Missing label?": [data.label_name(label) for label in labels],
                 "Support": strongest.support,
                 "Training instances": data.label_counts[strongest.label],

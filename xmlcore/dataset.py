@@ -261,6 +261,14 @@ class Dataset:
         """The label's name, or its number where the data set has no names."""
         return str(self.label_names[label]) if self.label_names is not None else f"label {label}"
 
+    def train_name(self, row: int) -> str:
+        """The training instance's name, or its number where the data set has no names."""
+        return str(self.train_names[row]) if self.train_names is not None else f"training instance {row}"
+
+    def test_name(self, row: int) -> str:
+        """The test instance's name, or its number where the data set has no names."""
+        return str(self.test_names[row]) if self.test_names is not None else f"test instance {row}"
+
     def feature_name(self, feature: int) -> str:
         """The feature's name, or its number where the data set has no names."""
         return str(self.feature_names[feature]) if self.feature_names is not None else f"feature {feature}"

@@ -275,7 +275,7 @@ def _sample(ds: Dataset, row: int) -> Sample:
         columns = columns[np.argsort(-np.abs(np.concatenate(values)), kind="stable")]
     return Sample(
         row=row,
-        name=f"instance {row}" if ds.train_names is None else str(ds.train_names[row]),
+        name=ds.train_name(row),
         labels=tuple(ds.label_name(label) for label in labels),
         features=tuple(ds.feature_name(column) for column in columns[:_MOST_FEATURES]),
         n_features=n_features,

@@ -108,7 +108,7 @@ def side_by_side(other: OtherSystem, answer: Answer, shared: np.ndarray, rows: n
 
     return pd.DataFrame(
         {
-            "instance": [str(data.test_names[row]) if data.test_names is not None else str(row) for row in rows],
+            "instance": [data.test_name(row) for row in rows],
             "in common with PS (%)": 100 * shared[rows],
             "true": [names(data.Y_test[[row]].indices) for row in rows],
             "XML-ridge": [names(answer.evaluation.ridge.top[row, :k]) for row in rows],

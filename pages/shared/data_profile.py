@@ -12,6 +12,7 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from pages.shared import frame, show, sources
+from pages.shared.head_tail_labels import label_names
 from pages.shared.model import Model
 from xmlcore import Dataset
 from xmlcore.figures import MOST_POINTS, label_frequencies
@@ -43,15 +44,9 @@ def pairs_of(data: Dataset, order: str) -> LabelPairs:
 def _figures(data: Dataset) -> tuple[go.Figure, go.Figure]:
     found = profile_of(data)
     return (
-        label_frequencies(found.label_counts, _names(data), height=340),
+        label_frequencies(found.label_counts, label_names(data), height=340),
         labels_per_instance(found.train.instances_by_labels, found.test.instances_by_labels),
     )
-
-
-def _names(data: Dataset) -> list[str]:
-    if data.label_names is None:
-        return [data.label_name(label) for label in range(data.n_labels)]
-    return data.label_names.tolist()
 
 
 def sentence(name: str, found: Profile) -> str:
@@ -165,7 +160,7 @@ def charts(of: Model) -> None:
 def _frequency_table(data: Dataset) -> pd.DataFrame:
     found = profile_of(data)
     table = pd.DataFrame(
-        {"label": _names(data), "training instances": found.label_counts, "test instances": found.test_counts}
+        {"label": label_names(data), "training instances": found.label_counts, "test instances": found.test_counts}
     )
     return table.sort_values("training instances", ascending=False, kind="stable")
 

@@ -50,11 +50,6 @@ def profile(dataset: Dataset, tail_below: int, head_from: int) -> go.Figure:
     return head_torso_tail_lines(dataset.label_counts, label_names(dataset), tail_below, head_from)
 
 
-def instance_name(dataset: Dataset, row: int) -> str:
-    """A test instance's name, or its number where there are no names."""
-    return str(dataset.test_names[row]) if dataset.test_names is not None else f"test instance {row}"
-
-
 def found(names: np.ndarray, text: str) -> np.ndarray:
     """Indices of the labels whose name has every word of the text, in upper or lower case."""
     words = text.lower().split()

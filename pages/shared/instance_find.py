@@ -68,9 +68,9 @@ def found(answer: Answer, text: str, which: str) -> np.ndarray:
 def _by_name(data: Dataset, text: str) -> tuple[np.ndarray, np.ndarray]:
     if data.test_names is None:
         nowhere = np.zeros(data.n_test, dtype=bool)
-        number = text.removeprefix("instance").strip()
-        if number.isdecimal() and int(number) < data.n_test:
-            nowhere[int(number)] = True
+        number = _whole_number(text.lower().removeprefix("test").strip().removeprefix("instance").strip())
+        if number is not None and number < data.n_test:
+            nowhere[number] = True
         return nowhere, nowhere
     names = np.char.lower(np.asarray(data.test_names, dtype=str))
     return names == text.lower(), np.char.find(names, text.lower()) >= 0
@@ -131,7 +131,7 @@ def take_from_link(answer: Answer) -> None:
     elif UNASKED in state and state[UNASKED][1] != at:
         del state[UNASKED]
     if refused:
-        state[REFUSED] = [*refused, f"Showing {name_of(data, state[INSTANCE])}, instance {state[INSTANCE]}."]
+        state[REFUSED] = [*refused, f"Showing {data.test_name(state[INSTANCE])} (instance = {state[INSTANCE]})."]
     state[SHOWN] = (answer.settings.data, state[INSTANCE])
 
 
@@ -175,11 +175,6 @@ def go(row: int, label: int | None = None, view: str = VIEWS[0]) -> None:
     st.session_state.pop(REFUSED, None)
 
 
-def name_of(data: Dataset, row: int) -> str:
-    """The instance's name, or its number where there are no names."""
-    return f"instance {row}" if data.test_names is None else str(data.test_names[row])
-
-
 def controls(answer: Answer) -> None:
     """Search, filter, the list of what was found, and the way to the one before and after."""
     state, data = st.session_state, answer.dataset
@@ -216,7 +211,7 @@ def controls(answer: Answer) -> None:
         f"Instance ({len(rows):,} found)" if len(rows) <= LISTED else f"Instance (first {LISTED} of {len(rows):,})",
         listed,
         listed.index(state[INSTANCE]),
-        format_func=lambda row: name_of(data, row),
+        format_func=data.test_name,
         key=key,
         on_change=mirror.on_move,
         args=("instance_choice", key, go),
@@ -240,7 +235,7 @@ def controls(answer: Answer) -> None:
     if not rows.size:
         st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
     elif not at.size:
-        shown = plain_markdown(name_of(data, state[INSTANCE]))
+        shown = plain_markdown(data.test_name(state[INSTANCE]))
         st.caption(f"{shown}, shown below, is not among the {len(rows):,} found.")
 
 

@@ -100,9 +100,8 @@ def subject_of_row(answer: Answer, row: int) -> Subject:
     masked = None if data.test_filter is None else data.test_filter[[row]].indices
     evaluation = answer.evaluation
     top, top_ps = evaluation.ridge.top[row, : answer.K], evaluation.ps.top[row, : answer.K]
-    name = f"instance {row}" if data.test_names is None else str(data.test_names[row])
     key, x = ("test", row), take_rows(data.X_test, slice(row, row + 1))
-    return _subject(answer, key, name, x, relevant, scores, scores_ps, top, top_ps, masked)
+    return _subject(answer, key, data.test_name(row), x, relevant, scores, scores_ps, top, top_ps, masked)
 
 
 def subject_of_text(answer: Answer, text: str) -> Subject:

@@ -290,7 +290,7 @@ def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: t
         (
             "explain_instances",
             by_instance,
-            [train_name(data, i) for i in by_instance.index.tolist()],
+            [data.train_name(i) for i in by_instance.index.tolist()],
             "training instances",
             [_voter(data, i) for i in by_instance.index.tolist()],
             f"By training instance: the {data.label_counts[label]:,} with this label have one vote each.",
@@ -333,16 +333,11 @@ def _frame(part: Explanation, names: list[str], kind: str) -> pd.DataFrame:
     )
 
 
-def train_name(data: Dataset, row: int) -> str:
-    """The training instance's name, or its number where there are no names."""
-    return f"training instance {row}" if data.train_names is None else str(data.train_names[row])
-
-
 def _voter(data: Dataset, row: int) -> str:
     labels = data.Y_train[[row]].indices.tolist()
     shown = "".join(f"<br>· {escape(data.label_name(label))}" for label in labels[:LABELS_IN_HOVER])
     rest = f"<br>and {len(labels) - LABELS_IN_HOVER} more" if len(labels) > LABELS_IN_HOVER else ""
-    return f"<b>{escape(train_name(data, row))}</b>, with the labels{shown}{rest}"
+    return f"<b>{escape(data.train_name(row))}</b>, with the labels{shown}{rest}"
 
 
 def text_with_unknown_words(data: Dataset, text: str) -> None:

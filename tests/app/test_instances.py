@@ -1,6 +1,7 @@
 """The Instances page on a data set small enough to check by brute force."""
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import comparison, model, sources
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
-from pages.shared import model, sources
 from pages.shared.instance_subject import explain, subject_of_row, subject_of_text
 from pages.shared.settings import Settings
 from xmlcore import (
@@ -26,6 +27,7 @@ from xmlcore import (
 )
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import explanation_bars
+from xmlcore.profile import random_instances
 
 WORDS = ["chess", "board", "engine", "network", "server", "python", "library", "music", "player", "mail"]
 LABELS = ["games", "use::net", "<b>lib</b>", "sound", "rare_one", "never"]
@@ -161,6 +163,20 @@ def test_lists_say_what_the_evaluation_counted_and_where_each_label_stood_in_the
         gained += sum(entry.right for entry in subject.brought_in) - sum(entry.right for entry in subject.dropped)
     marks = find.marks_of(answer, find.TAIL_BELOW)
     assert gained == (marks.ps_hits - marks.ridge_hits).sum()
+
+
+def test_an_instance_without_a_name_is_called_the_same_everywhere_and_found_by_that():
+    answer = answer_at(SAME)
+    nameless = replace(BUILT, test_names=None, train_names=None)
+    answer = replace(answer, model=SimpleNamespace(**{**vars(answer.model), "dataset": nameless}))
+    assert subject_of_row(answer, 5).name == "test instance 5"
+    other = comparison.OtherSystem("other", answer.evaluation.ridge.top, K)
+    table = comparison.side_by_side(other, answer, np.ones(30), np.array([5]))
+    assert table["instance"].tolist() == ["test instance 5"]
+    for text in ("5", "instance 5", "Test instance 5"):
+        assert find.found(answer, text, "any").tolist() == [5]
+    assert find.found(answer, "9" * 5000, "any").size == 0
+    assert {each.name for each in random_instances(nameless, 90)} == {f"training instance {i}" for i in range(90)}
 
 
 def test_a_row_without_features_is_told_from_one_that_the_model_ranks():
