@@ -6,7 +6,7 @@ import streamlit as st
 from pages.shared import frame, model
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
-from pages.shared.instance_subject import Subject, subject_of_row, subject_of_text
+from pages.shared.instance_subject import Subject, kind_of_features, subject_of_row, subject_of_text
 from xmlcore import DataError, missing_labels
 from xmlcore.figures import RIDGE
 
@@ -92,7 +92,10 @@ def own_document() -> None:
     )
     if not text.strip():
         st.button("Try an example", on_click=lambda: st.session_state.update(document=EXAMPLE))
-        st.caption("Its labels by both variants appear here, with the words and the training instances behind them.")
+        st.caption(
+            f"Its labels by both variants appear here, with the {kind_of_features(answer)} and the training instances "
+            "behind them."
+        )
         return
     try:
         with st.spinner("Scoring your document…", show_time=True):
@@ -100,7 +103,7 @@ def own_document() -> None:
     except DataError as error:
         st.info(f"A text cannot be explained here: {error}.", icon=":material/block:")
         return
-    view.text_with_unknown_words(data, text)
+    view.text_with_unknown_words(answer, text)
     explained(subject)
 
 

@@ -258,12 +258,17 @@ def _nothing_found(answer: Answer, text: str, which: str) -> str:
     if not text.strip():
         return f"There is none among the {answer.rows_text} where {which}."
     searched = plain_markdown(text.strip())
-    if answer.dataset.feature_names is not None and not tokenize(text):
+    if answer.dataset.feature_names is None or answer.model.fitted.reducer is not None:
+        return (
+            f"Nothing found for “{searched}” in names of {among}. Their features are no words that can be searched: "
+            "try a part of a name, or another filter."
+        )
+    if not tokenize(text):
         return (
             f"Nothing found for “{searched}” in names of {among}, and there is no word in it to look for in their "
             "texts. Try a word, a part of a name, or another filter."
         )
     return (
-        f"Nothing found for “{searched}” in names and words of {among}. A word is found where the vocabulary of "
-        f"{answer.dataset.n_features:,} features has it; try a part of a name, or another filter."
+        f"Nothing found for “{searched}” in names and words of {among}. A word is found where it is one of the "
+        "features; try a part of a name, or another filter."
     )

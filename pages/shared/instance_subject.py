@@ -179,6 +179,13 @@ def _typed_scores(model: Model, text: str, x: Features, reg_lambda: float) -> np
     return solve_direct(model.full.X_train, model.full.Y_train, x, reg_lambda)[0]
 
 
+def kind_of_features(answer: Answer) -> str:
+    """What the features are called: words where each is one, not a mixture of them or a language model's."""
+    fitted = answer.model.fitted
+    each_is_one = fitted.vocabulary is not None and fitted.reducer is None and fitted.recipe.lm is None
+    return "words" if each_is_one else "features"
+
+
 def explain(answer: Answer, subject: Subject, label: int, variant: str) -> tuple[Explanation, Explanation]:
     """One score of the subject by feature and by training instance; the factorisation must be there."""
     settings, fac = answer.settings, answer.model.factorization

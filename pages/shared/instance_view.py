@@ -13,7 +13,7 @@ import streamlit as st
 from pages.shared import frame, mirror, show
 from pages.shared import instance_find as find
 from pages.shared.frame import plain_markdown
-from pages.shared.instance_subject import Listed, Subject, explain
+from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features
 from pages.shared.model import Answer
 from xmlcore import Dataset, Explanation
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -53,7 +53,7 @@ def head(answer: Answer, subject: Subject) -> None:
     parts = [f"<h3>{escape(subject.name)}</h3><p>{_sentence(answer, subject)}</p>"]
     if subject.relevant is not None:
         parts.append(_true_labels(answer, subject))
-    parts.append(_features(answer.dataset, subject))
+    parts.append(_features(answer, subject))
     st.html(f"{STYLE}<div class='inst'>{''.join(parts)}</div>")
 
 
@@ -108,21 +108,16 @@ def _true_labels(answer: Answer, subject: Subject) -> str:
     )
 
 
-def _features(data: Dataset, subject: Subject) -> str:
+def _features(answer: Answer, subject: Subject) -> str:
     index, values = subject.features
-    words = _kind(data)
+    words = kind_of_features(answer)
     chips = [
-        f"<span class='chip'>{escape(data.feature_name(feature))} <small>{value:.2f}</small></span>"
+        f"<span class='chip'>{escape(answer.dataset.feature_name(feature))} <small>{value:.2f}</small></span>"
         for feature, value in zip(index.tolist()[:WORDS_SHOWN], values.tolist(), strict=False)
     ]
     rest = index.size - len(chips)
     more = f"<small>and {rest:,} more</small>" if rest else ""
     return f"<div class='chips'><span>Its {words}, by weight</span>{''.join(chips) or '<span>none</span>'}{more}</div>"
-
-
-def _kind(data: Dataset) -> str:
-    """What the features are called: words where they have names, which all data sets of texts give them."""
-    return "words" if data.feature_names is not None else "features"
 
 
 def lists(answer: Answer, subject: Subject) -> None:
@@ -274,7 +269,7 @@ def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: t
     index, values = subject.features
     weight_of = dict(zip(index.tolist(), values.tolist(), strict=True))
     label_name = data.label_name(label)
-    words = _kind(data)
+    words = kind_of_features(answer)
     sides = (
         (
             "explain_features",
@@ -340,9 +335,10 @@ def _voter(data: Dataset, row: int) -> str:
     return f"<b>{escape(data.train_name(row))}</b>, with the labels{shown}{rest}"
 
 
-def text_with_unknown_words(data: Dataset, text: str) -> None:
+def text_with_unknown_words(answer: Answer, text: str) -> None:
     """The typed text with the words marked that the vocabulary does not know, and the same in a sentence."""
-    unknown = unknown_words(text, data.feature_names)
+    fitted = answer.model.fitted
+    unknown, n_words = unknown_words(text, fitted.vocabulary), f"{len(fitted.vocabulary):,}"
     marked, end, lacking = [], 0, set(unknown)
     for word in re.finditer(WORD, text):
         marked.append(escape(text[end : word.start()]))
@@ -351,11 +347,11 @@ def text_with_unknown_words(data: Dataset, text: str) -> None:
         end = word.end()
     marked.append(escape(text[end:]))
     if unknown:
-        told = f"Underlined: not among the {data.n_features:,} words of the vocabulary, so without any effect: "
+        effect = "without any effect" if fitted.recipe.lm is None else "read by the language model only"
+        told = f"Underlined: not among the {n_words} words of the vocabulary, so {effect}: "
         told += f"{escape(', '.join(unknown))}."
-    elif {str(word) for word in data.feature_names}.isdisjoint(tokenize(text)):
-        told = f"None of the {data.n_features:,} words of the vocabulary is in it."
+    elif {str(word) for word in fitted.vocabulary}.isdisjoint(tokenize(text)):
+        told = f"None of the {n_words} words of the vocabulary is in it."
     else:
-        told = f"All of its words are among the {data.n_features:,} of the vocabulary, or say nothing, as “the” or a "
-        told += "number."
+        told = f"All of its words are among the {n_words} of the vocabulary, or say nothing, as “the” or a number."
     st.html(f"{STYLE}<div class='inst'><div class='text'>{''.join(marked)}</div><p><small>{told}</small></p></div>")

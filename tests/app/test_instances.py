@@ -19,6 +19,7 @@ from pages.shared.instance_subject import explain, subject_of_row, subject_of_te
 from pages.shared.settings import Settings
 from xmlcore import (
     Dataset,
+    FeatureRecipe,
     RidgeFactorization,
     default_recipe,
     evaluate_scores,
@@ -177,6 +178,37 @@ def test_an_instance_without_a_name_is_called_the_same_everywhere_and_found_by_t
         assert find.found(answer, text, "any").tolist() == [5]
     assert find.found(answer, "9" * 5000, "any").size == 0
     assert {each.name for each in random_instances(nameless, 90)} == {f"training instance {i}" for i in range(90)}
+
+
+def fitted_by(recipe: str):
+    """What the tiny data set's features would be made by, were they made by this recipe."""
+    parsed = FeatureRecipe.parse(recipe)
+    return replace(FITTED, recipe=parsed, reducer=object() if parsed.svd or parsed.project else None)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "kind"),
+    [
+        (FITTED, "words"),
+        *((fitted_by(recipe), "features") for recipe in ("tfidf+unit+svd:5", "project:5", "tfidf+unit+lm")),
+        (replace(FITTED, vocabulary=None), "features"),
+    ],
+)
+def test_features_are_called_words_only_where_each_is_one(fitted, kind):
+    answer = answer_at(SAME)
+    answer.model.fitted = fitted
+    assert f"Its {kind}, by weight" in view._features(answer, subject_of_row(answer, 3))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "effect"), [("tfidf+unit", "without any effect"), ("tfidf+unit+lm", "read by the language model only")]
+)
+def test_words_outside_the_vocabulary_have_an_effect_only_by_a_language_model(monkeypatch, recipe, effect):
+    answer, said = answer_at(SAME), []
+    answer.model.fitted = fitted_by(recipe)
+    monkeypatch.setattr(view.st, "html", said.append)
+    view.text_with_unknown_words(answer, "chess zyzzyva")
+    assert f"not among the 10 words of the vocabulary, so {effect}: zyzzyva." in said[0]
 
 
 def test_a_row_without_features_is_told_from_one_that_the_model_ranks():
@@ -383,6 +415,21 @@ def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
     assert len(test.get("plotly_chart")) == 2
     test.text_area(key="document").set_value("zyzzyva").run()
     assert "none of the features" in html_of(test)
+
+
+def test_with_reduced_features_the_words_of_a_typed_document_are_those_that_are_counted(page):
+    test = page(view="Your own document", features="tfidf+unit+svd:5")
+    test.text_area(key="document").set_value("chess engine zyzzyva").run()
+    assert not test.exception
+    assert "Underlined: not among the 10 words of the vocabulary, so without any effect: zyzzyva." in html_of(test)
+    assert "Its features, by weight" in html_of(test)
+    assert any(caption.value.startswith("By feature:") for caption in test.caption)
+
+
+def test_a_search_among_reduced_features_says_that_there_are_no_words_to_find(page):
+    test = page(instance="4", features="tfidf+unit+svd:5")
+    test.text_input(key="find").set_value("chess").run()
+    assert any("Their features are no words" in info.value for info in test.info)
 
 
 def test_with_a_lambda_of_its_own_ps_can_be_explained_itself(page):
