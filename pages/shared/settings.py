@@ -187,6 +187,8 @@ def _parse_hold(text: str) -> Settings | None:
     params = dict(zip(keys, parts, strict=False))
     if len(parts) != len(keys) or refusals(params, [params["data"]]):
         return None
+    if not all(text or key == "features" for key, text in params.items()):
+        return None
     values = {key: ACCEPTED[key][0](text) for key, text in params.items() if key in ACCEPTED}
     for switch in ("own_lambda_ps", "tie_metric"):
         values[switch] = values[switch] == "true"
