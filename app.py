@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import behind, controls, frame, mirror, model, settings, show, sources
+from pages.shared import behind, controls, frame, mirror, model, settings, show, sources, status
 
 st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
 page = frame.navigation()
@@ -14,7 +14,7 @@ settings.sync_hold()
 
 with st.sidebar:
     current, problem = controls.sidebar(names, model.lambda_range_of)
-    status = st.container()
+    below = st.container()
 settings.sync_hold()
 settings.show_refusals()
 if problem:
@@ -28,6 +28,6 @@ with behind.visitor_first():
         mirror.end_run()  # an error is drawn too
         raise
     finally:
-        with status:
-            model.status(current)
+        with below:
+            status.line(current)
 mirror.end_run()

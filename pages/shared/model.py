@@ -18,7 +18,7 @@ from cachetools import LRUCache, cached
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from pages.shared import frame, sources
+from pages.shared import sources
 from pages.shared.settings import Settings, held
 from xmlcore import (
     DataError,
@@ -35,10 +35,11 @@ from xmlcore import (
 )
 from xmlcore.background import Task, submit
 from xmlcore.cost import refuse_unfitting
-from xmlcore.dataset import as_blocks, take_rows
+from xmlcore.dataset import take_rows
 from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
 from xmlcore.linalg import default_memory_budget
+from xmlcore.profile import features_per_instance
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
@@ -48,7 +49,6 @@ MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
 SAMPLE_SEED = 0
-STATUS_SECONDS = 2.0
 _one_factorization = threading.Lock()
 LAST_SECONDS = "_seconds_of_last_answer"
 
@@ -109,7 +109,7 @@ class Model:
         self.rows = _sample_rows(self.full)
         self.dataset = _with_test_rows(self.full, self.rows)
         self.lambda_range = self._lambda_range()
-        self.rows_without_features = int(np.count_nonzero(_features_per_row(self.dataset.X_test) == 0))
+        self.rows_without_features = int(np.count_nonzero(features_per_instance(self.dataset.X_test) == 0))
         self.factorization: RidgeFactorization | None = None
         self.projection: np.ndarray | None = None
         self.progress = Progress()
@@ -252,11 +252,8 @@ def _with_test_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     )
 
 
-def _features_per_row(X: object) -> np.ndarray:
-    return sum(np.asarray((block != 0).sum(axis=1)).ravel() for block in as_blocks(X))
-
-
-@cached(LRUCache(MODEL_BYTES, getsizeof=lambda model: model.n_bytes), condition=threading.Condition())
+# A model that is larger than the cache is kept alone: one that is not kept would be made anew for each visitor.
+@cached(LRUCache(MODEL_BYTES, getsizeof=lambda model: min(model.n_bytes, MODEL_BYTES)), condition=threading.Condition())
 def model_of(title: str, features: str) -> Model:
     """The model of a data set, made once; sessions that ask for it meanwhile wait for the one that makes it.
 
@@ -272,7 +269,7 @@ def lambda_range_of(title: str, features: str) -> tuple[float, float]:
 
 @cached(
     LRUCache(SCORE_BYTES, getsizeof=lambda scores: scores.nbytes),
-    key=lambda model, reg_lambda: (model.title, model.features, reg_lambda),
+    key=lambda model, reg_lambda: (model.full.fingerprint, reg_lambda),
     condition=threading.Condition(),
 )
 def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
@@ -322,20 +319,29 @@ def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray
 
 
 def answer(settings: Settings) -> Answer:
-    """Both variants at these settings."""
+    """Both variants at these settings, for a page; with a warning where rounding may show at this λ."""
     started = time.perf_counter()
     result = _answer(settings)
     result.model.start()
     st.session_state[LAST_SECONDS] = time.perf_counter() - started
+    least = result.model.factorization.smallest_reliable_lambda if result.model.ready else 0.0
+    if min(settings.reg_lambda, settings.reg_lambda_ps) < least:
+        st.warning(f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order.")
     return result
 
 
-@cached(
-    LRUCache(ANSWER_BYTES, getsizeof=lambda result: 2 * result.evaluation.ridge.top.nbytes),
-    condition=threading.Condition(),
-)
 def _answer(settings: Settings) -> Answer:
     model = model_of(settings.data, settings.features)
+    return Answer(model, settings, *_evaluated(model, settings))
+
+
+@cached(
+    LRUCache(ANSWER_BYTES, getsizeof=lambda found: 2 * found[0].ridge.top.nbytes),
+    key=lambda model, settings: (model.full.fingerprint, settings),
+    condition=threading.Condition(),
+)
+def _evaluated(model: Model, settings: Settings) -> tuple[Evaluation, np.ndarray, np.ndarray]:
+    """What an answer has beside its model, which is kept, or not, for itself."""
     data = model.dataset
     theta, metric_theta = thetas(data, settings)
     scores = test_scores(model, settings.reg_lambda)
@@ -352,7 +358,7 @@ def _answer(settings: Settings) -> Answer:
         reg_lambda_ps=settings.reg_lambda_ps,
         rows_without_features=model.rows_without_features,
     )
-    return Answer(model, settings, evaluation, theta, metric_theta)
+    return evaluation, theta, metric_theta
 
 
 def held_answer(settings: Settings) -> Answer | None:
@@ -361,42 +367,3 @@ def held_answer(settings: Settings) -> Answer | None:
     if ghost is None or (ghost.data, ghost.features) != (settings.data, settings.features):
         return None
     return _answer(replace(ghost, K=settings.K))
-
-
-def status(settings: Settings) -> None:
-    """The sidebar's quiet line: what is factorised, how long it took, and how long the last answer took.
-
-    While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
-    """
-    model = model_of(settings.data, settings.features)
-    seconds = st.session_state.get(LAST_SECONDS, 0.0)
-    waiting = model.begun and not model.ready and model.progress.error is None
-
-    def line() -> None:
-        matrix, progress, task = f"{model.form}, {model.size:,} × {model.size:,}", model.progress, model.task
-        if model.ready:
-            how = "read from the cache on disk" if progress.from_cache else f"factorised in {progress.seconds:.1f} s"
-            matrix += f", {how}"
-        elif not model.begun:
-            matrix += ", not factorised yet: that begins after the first answer"
-        elif progress.error:
-            matrix += f", not factorised ({progress.error}): each λ is solved by Cholesky"
-        else:
-            stage = task.message if task else progress.stage
-            about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
-            matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
-        took = f"{seconds:.2f} s" if seconds and seconds >= 0.01 else "less than 0.01 s"
-        last = f" Last answer in {took}, on {model.dataset.n_test:,} test instances." if seconds else ""
-        st.caption(f"{matrix}.{last}")
-        if waiting and task:
-            if task.share is not None:
-                st.progress(task.share)
-            st.button("Cancel the factorisation", on_click=task.cancel)
-        if progress.error:
-            st.button("Factorise again", on_click=model.again)
-        if waiting and (model.ready or progress.error):
-            st.rerun()
-
-    frame.fragment(line, run_every=STATUS_SECONDS if waiting else None)()
-    if store() is not None and store().notices:
-        st.caption(f"Cache on disk: {store().notices[-1]}")

@@ -6,12 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import model, sources
+from pages.shared.settings import Settings
 from tests.app.test_frame import SECONDS, start
 from tests.full_disk import full_disk
 from xmlcore.store import Store
 
 RETRY = "Factorise again"
-CACHES = (model.model_of, model.test_scores, model._answer)
+CACHES = (model.model_of, model.test_scores, model._evaluated)
 
 
 @pytest.fixture(autouse=True)
@@ -114,3 +115,31 @@ def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest
         assert "the disk is full" in status(app)
         assert ("factorised in" in status(app)) == (largest_in_a_thread == 5_000)
         assert cards(app) == before
+
+
+def test_a_lambda_at_which_rounding_may_show_is_warned_of():
+    app = start(reg_lambda="1e-9")
+    until(lambda: the_model().ready)
+    app.run()
+    assert [warning.value for warning in app.warning] == [
+        f"Below λ = {the_model().factorization.smallest_reliable_lambda:.2g} rounding may show on these data: labels "
+        "can come in another order."
+    ]
+    app.sidebar.number_input(key="reg_lambda").set_value(0.01).run()
+    assert not app.warning
+    assert not app.exception
+
+
+def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):
+    monkeypatch.setattr(model.Model, "n_bytes", 2 * model.MODEL_BYTES)
+    assert the_model() is the_model()
+
+
+def test_an_answer_that_outlives_its_model_is_given_with_the_present_one():
+    settings = Settings(data=sources.names()[0])
+    before = model._answer(settings)
+    model.model_of.cache.clear()
+    after = model._answer(settings)
+    assert after.model is the_model()
+    assert after.model is not before.model
+    assert after.evaluation is before.evaluation

@@ -1,0 +1,47 @@
+"""The sidebar's quiet line: what is factorised, and how long that and the last answer took."""
+
+import streamlit as st
+
+from pages.shared import frame, model
+from pages.shared.settings import Settings
+
+STATUS_SECONDS = 2.0
+
+
+def line(settings: Settings) -> None:
+    """Draws the line for these settings.
+
+    While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
+    """
+    of = model.model_of(settings.data, settings.features)
+    seconds = st.session_state.get(model.LAST_SECONDS, 0.0)
+    waiting = of.begun and not of.ready and of.progress.error is None
+
+    def told() -> None:
+        matrix, progress, task = f"{of.form}, {of.size:,} × {of.size:,}", of.progress, of.task
+        if of.ready:
+            how = "read from the cache on disk" if progress.from_cache else f"factorised in {progress.seconds:.1f} s"
+            matrix += f", {how}"
+        elif not of.begun:
+            matrix += ", not factorised yet: that begins after the first answer"
+        elif progress.error:
+            matrix += f", not factorised ({progress.error}): each λ is solved by Cholesky"
+        else:
+            stage = task.message if task else progress.stage
+            about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
+            matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
+        took = f"{seconds:.2f} s" if seconds and seconds >= 0.01 else "less than 0.01 s"
+        last = f" Last answer in {took}, on {of.dataset.n_test:,} test instances." if seconds else ""
+        st.caption(f"{matrix}.{last}")
+        if waiting and task:
+            if task.share is not None:
+                st.progress(task.share)
+            st.button("Cancel the factorisation", on_click=task.cancel)
+        if progress.error:
+            st.button("Factorise again", on_click=of.again)
+        if waiting and (of.ready or progress.error):
+            st.rerun()
+
+    frame.fragment(told, run_every=STATUS_SECONDS if waiting else None)()
+    if model.store() is not None and model.store().notices:
+        st.caption(f"Cache on disk: {model.store().notices[-1]}")
