@@ -6,7 +6,8 @@ Every way gets the same λ, the same rows and the same metrics (six of them, K =
 functions, whose time counts for each. Ours includes the factorisation. Compiled code is compiled before the clock
 starts. The ways are run in turn `--repeats` times and each one's best time counts, so that what else the machine does
 falls on none of them; scikit-learn's default, which is slow, is run once, and with `--ridge-values 3` for three λ only,
-evenly spread: the table says then that its time is extrapolated.
+evenly spread: the table says then that its time is extrapolated. Only the table of all data sets
+at 25 values is stored.
 
 Bibtex and Delicious are read from `mulan/` in the folder that XMLCORE_TEST_DATA names.
 """
@@ -24,6 +25,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.linear_model import Ridge
 
+from benchmarks.measure import write_table
 from tests.mulan import load_mulan
 from xmlcore import (
     Dataset,
@@ -37,6 +39,8 @@ from xmlcore import (
 )
 from xmlcore.linalg import warm_up
 
+NAMES = ["bibtex", "delicious", "debtags"]
+VALUES = 25
 KS = (1, 3, 5)
 
 
@@ -111,10 +115,13 @@ def table(ds: Dataset, values: int, ridge_values: int, repeats: int) -> Iterator
     theta = inverse_propensity(ds.Y_train, ds.A, ds.B)
     low, high = lambda_range(ds.X_train)
     lambdas = np.geomspace(low, high, values)
+    yield f"## {ds.name}"
+    yield ""
     yield (
-        f"{ds.name}: {ds.n_train:,} × {ds.n_features:,}, {ds.n_labels:,} labels, {ds.n_test:,} test instances; "
-        f"{values} λ from {low:.3g} to {high:.3g}; metrics at λ = {lambdas[values // 2]:.3g}"
+        f"{ds.n_train:,} × {ds.n_features:,}, {ds.n_labels:,} labels, {ds.n_test:,} test instances; {values} λ from "
+        f"{low:.3g} to {high:.3g}, best of {repeats}; metrics at λ = {lambdas[values // 2]:.3g}."
     )
+    yield ""
     yield "| way | seconds | times ours | P@1 | PSP@5 with PS |"
     yield "| --- | --- | --- | --- | --- |"
     fast = [way for way in WAYS.values() if way is not ridge_default]
@@ -137,8 +144,8 @@ def table(ds: Dataset, values: int, ridge_values: int, repeats: int) -> Iterator
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=["bibtex", "delicious", "debtags"])
-    parser.add_argument("--values", type=int, default=25, help="how many λ")
+    parser.add_argument("names", nargs="*", help=f"{', '.join(NAMES)}; all by default")
+    parser.add_argument("--values", type=int, default=VALUES, help="how many λ")
     parser.add_argument("--ridge-values", type=int, help="for how many of them to run Ridge(); all by default")
     parser.add_argument("--repeats", type=int, default=3, help="how often to run each, the best counting")
     choice = parser.parse_args()
@@ -146,11 +153,16 @@ def main() -> None:
     warm_up()
     tiny = np.eye(4, dtype=np.float32)
     evaluate_scores(tiny, tiny, np.ones(4), np.ones(4), KS)
-    for name in choice.names:
+    names, lines = choice.names or NAMES, ["# The whole λ path", ""]
+    for name in names:
         ds = load_dataset(name) if name == "debtags" else load_mulan(folder, name)
         for line in table(ds, choice.values, choice.ridge_values or choice.values, choice.repeats):
+            lines.append(line)
             print(line, flush=True)
+        lines.append("")
         print()
+    if names == NAMES and choice.values == VALUES:
+        print(f"stored as {write_table('path', lines[:-1])}")
 
 
 if __name__ == "__main__":
