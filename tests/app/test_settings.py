@@ -83,14 +83,14 @@ def test_a_held_setting_survives_the_url(held):
     assert settings._parse_hold(settings._hold_text(held)) == held
 
 
-HELD = "Debtags~3.0~false~3.0~0.55~1.5~5~false~".split("~")
+HELD = ["Debtags", "3.0", "false", "3.0", "0.55", "1.5", "5", "false", ""]
 
 
 @pytest.mark.parametrize(
     "text",
     [
         *("", "Debtags", "Debtags~0~false~3~0.5~1.5~5~false~", "a~b~c~d~e~f~g~h~i"),
-        *("~".join(HELD[:field] + [""] + HELD[field + 1 :]) for field in range(len(HELD) - 1)),
+        *("~".join([*HELD[:field], "", *HELD[field + 1 :]]) for field in range(len(HELD) - 1)),
     ],
 )
 def test_a_held_setting_that_cannot_be_read_is_dropped(text):
