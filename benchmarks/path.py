@@ -6,8 +6,8 @@ Every way gets the same λ, the same rows and the same metrics (six of them, K =
 functions, whose time counts for each. Ours includes the factorisation. Compiled code is compiled before the clock
 starts. The ways are run in turn `--repeats` times and each one's best time counts, so that what else the machine does
 falls on none of them; scikit-learn's default, which is slow, is run once, and with `--ridge-values 3` for three λ only,
-evenly spread: the table says then that its time is extrapolated. Only the table of all data sets
-at 25 values is stored.
+evenly spread: the table says then that its time is extrapolated. Only the table of all data sets at 25 values is
+stored.
 
 Bibtex and Delicious are read from `mulan/` in the folder that XMLCORE_TEST_DATA names.
 """
