@@ -162,6 +162,8 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
             rows_without_features=empty,
         )
     fac = RidgeFactorization.fit(data.X_train, data.Y_train)
+    if reg_lambda < (least := fac.smallest_reliable_lambda):
+        print(f"below λ = {least:.2g} rounding may show: labels can come in another order", file=sys.stderr)
     return evaluate(
         fac,
         fac.project(data.X_test),

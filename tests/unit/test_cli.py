@@ -52,6 +52,13 @@ def test_the_metrics_printed_are_those_of_a_float64_solve(capsys, folder, monkey
     assert "λ = 2.5; model A = 0.9, B = 2; PSP measured with A = 0.55, B = 1.5" in out
 
 
+def test_a_lambda_at_which_rounding_may_show_is_warned_of(capsys, folder, monkeypatch):
+    monkeypatch.setattr("xmlcore.cli.default_memory_budget", lambda: 1)
+    for reg_lambda, warned in (("1e-9", True), ("2.5", False)):
+        assert main(["evaluate", str(folder), "--reg-lambda", reg_lambda]) == 0
+        assert ("rounding may show" in capsys.readouterr().err) == warned
+
+
 @pytest.mark.parametrize("to", ["xc", "npz"])
 def test_what_is_converted_is_read_as_the_same(capsys, folder, tmp_path, to):
     assert main(["convert", str(folder), str(tmp_path / "out"), "--to", to]) == 0
