@@ -30,7 +30,7 @@ class CatalogEntry:
         title: for people.
         description: what it is, and what it is not.
         kind: "embedded" (comes with the project), "download" or "synthetic" (made on the spot).
-        n_bytes: of the file or the download; None where it is unknown or there is none.
+        n_bytes: of the file or the download; None where it is unknown or the file is not here.
         address: where a download comes from.
         tried: whether its address has ever been tried by the makers of this catalog; True for what needs no address.
         has_checksum: whether a download is compared with a known SHA-256.
@@ -49,7 +49,8 @@ class CatalogEntry:
 
 
 def _embedded(name: str, title: str, description: str) -> CatalogEntry:
-    size = (DATA / f"{name}.npz").stat().st_size
+    path = DATA / f"{name}.npz"
+    size = path.stat().st_size if path.exists() else None  # an installed package has no data beside it
     return CatalogEntry(name, title, description, "embedded", size, recipe="tfidf+unit")
 
 
@@ -139,8 +140,9 @@ def load_dataset(
             (counts stay counts).
         progress: is told what a download brings.
 
-    Raises DataError: for a name that is not there, with those that are; for files that cannot be read, with the line;
-    for a download that fails, with the reason; for a recipe that does not suit the data.
+    Raises DataError: for a name that is not there, with those that are; for an embedded data set whose file is missing;
+    for files that cannot be read, with the line; for a download that fails, with the reason; for a recipe that does not
+    suit the data.
     """
     if features is not None and features != "default":
         features = FeatureRecipe.parse(features) if isinstance(features, str) else features

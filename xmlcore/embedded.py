@@ -7,19 +7,28 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Dataset
+from xmlcore.dataset import DataError, Dataset
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
 def read_arrays(name: str, *keys: str) -> dict[str, np.ndarray]:
-    """The arrays of `data/<name>.npz`: those named, or all."""
-    with np.load(DATA / f"{name}.npz", allow_pickle=False) as file:
-        return {key: file[key] for key in keys or file.files}
+    """The arrays of `data/<name>.npz`: those named, or all. Raises DataError where the file is missing."""
+    try:
+        with np.load(DATA / f"{name}.npz", allow_pickle=False) as file:
+            return {key: file[key] for key in keys or file.files}
+    except FileNotFoundError as error:
+        raise DataError(
+            f"data/{name}.npz is missing: it is not installed with the package; run in a clone of the project, or "
+            "install from there with: pip install -e ."
+        ) from error
 
 
 def read_embedded(name: str) -> Dataset:
-    """The embedded data set of that name, with term counts as X. `data/README.md` describes the file."""
+    """The embedded data set of that name, with term counts as X. `data/README.md` describes the file.
+
+    Raises DataError where it is missing.
+    """
     arrays = read_arrays(name)
     words, labels, instances, origin = (split_lines(arrays[key]) for key in ("words", "labels", "instances", "origin"))
     X = _rows(arrays["term_counts"], arrays["term_columns"], arrays["term_lengths"], len(words))

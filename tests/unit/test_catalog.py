@@ -3,6 +3,9 @@
 import hashlib
 import http.server
 import io
+import shutil
+import subprocess
+import sys
 import tarfile
 import threading
 import zipfile
@@ -146,6 +149,25 @@ def test_an_embedded_set_has_the_figures_that_its_readme_states(name, rows, labe
     assert len(set(ds.train_names) | set(ds.test_names)) == rows
     assert (DATA / f"{name}.npz").stat().st_size < megabytes * 1_000_000
     assert str(default_recipe(ds)) == next(entry.recipe for entry in catalog_entries() if entry.name == name)
+
+
+PACKAGE_ALONE = """
+from xmlcore import DataError, catalog_entries, load_dataset
+assert catalog_entries()[0].n_bytes is None
+load_dataset("synthetic-bibtex")
+try:
+    load_dataset("debtags")
+except DataError as error:
+    print(error)
+"""
+
+
+def test_the_package_without_the_data_beside_it_works_but_for_the_embedded_sets(tmp_path):
+    shutil.copytree(DATA.parent / "xmlcore", tmp_path / "xmlcore", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-c", PACKAGE_ALONE]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("data/debtags.npz is missing: it is not installed with the package; run in a clone")
 
 
 def test_a_known_package_has_its_words_and_its_tags():
