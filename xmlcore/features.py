@@ -73,8 +73,9 @@ class FittedFeatures:
     def from_texts(self, texts: Sequence[str]) -> Features:
         """Rows of X from texts (documents that somebody typed).
 
-        Raises DataError where the data set's features are no words, texts is one text or holds something else, or the
-        language model is not installed.
+        Words are looked up in lower case. Raises DataError where the data set's features are no words, or two of their
+        names the same one (upper and lower case alike), texts is one text or holds something else, or the language
+        model is not installed.
         """
         if self.vocabulary is None:
             raise DataError("this data set's features are not words; expected rows of features, not texts")

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import sparse
 
+from xmlcore.dataset import DataError
+
 # Letters, digits and underscores, with the signs that end names such as c++, gtk+ and c#.
 WORD = r"\w+[+#]*"
 
@@ -36,12 +38,26 @@ def tokenize(text: str) -> list[str]:
 
 
 def count_words(texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray) -> sparse.csr_array:
-    """How often each word of the vocabulary occurs in each text: (texts, words) float32."""
-    from sklearn.feature_extraction.text import CountVectorizer  # here: it takes two seconds, and few need it
+    """How often each word of the vocabulary occurs in each text: (texts, words) float32.
 
-    counter = CountVectorizer(token_pattern=WORD, vocabulary=[str(word) for word in vocabulary], dtype=np.float32)
-    counts = sparse.csr_array(counter.transform(texts))
-    counts.sort_indices()
+    Upper and lower case are the same. Raises DataError, naming both, for two words that then are one.
+    """
+    column_of: dict[str, int] = {}
+    for column, word in enumerate(vocabulary):
+        first = column_of.setdefault(str(word).lower(), column)
+        if first != column:
+            raise DataError(
+                f"words cannot be counted: feature {first} is {str(vocabulary[first])!r} and feature {column} "
+                f"{str(word)!r}; expected each word once, upper and lower case being the same"
+            )
+    columns: list[int] = []
+    ends = [0]
+    for text in texts:
+        columns.extend(column_of[word] for word in tokenize(text) if word in column_of)
+        ends.append(len(columns))
+    parts = (np.ones(len(columns), np.float32), np.array(columns, np.int32), np.array(ends, np.int32))
+    counts = sparse.csr_array(parts, shape=(len(ends) - 1, len(vocabulary)))
+    counts.sum_duplicates()
     return counts
 
 
@@ -66,7 +82,10 @@ def choose_vocabulary(texts: Iterable[str], n_words: int) -> np.ndarray:
 
 
 def unknown_words(text: str, vocabulary: Sequence[str] | np.ndarray) -> list[str]:
-    """The words of a text that the vocabulary lacks, each once, in order; stop words and numbers are not told."""
-    known = {str(word) for word in vocabulary} | STOP_WORDS
+    """The words of a text that the vocabulary lacks in any case, each once, in order, lower-case.
+
+    Stop words and numbers are not told.
+    """
+    known = {str(word).lower() for word in vocabulary} | STOP_WORDS
     words = dict.fromkeys(tokenize(text))
     return [word for word in words if word not in known and any(character.isalpha() for character in word)]

@@ -1,5 +1,6 @@
 """Features: recipes as text, TF-IDF by hand, reductions against full algebra, blocks side by side, new rows alike."""
 
+import re
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -9,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from xmlcore import embeddings
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
 from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.words import choose_vocabulary, count_words, tokenize, unknown_words
+from xmlcore.words import WORD, choose_vocabulary, count_words, tokenize, unknown_words
 
 COUNTS = np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32)
 weights = st.floats(0.001, 1000, allow_nan=False)
@@ -311,10 +312,31 @@ def test_words_are_lower_case_and_keep_the_signs_of_their_names():
     ]
 
 
-def test_counting_agrees_with_the_tokens():
-    text = "c++ is not c, c++ is c++"
-    counts = count_words([text, ""], ["c", "c++", "d"]).toarray()
-    np.testing.assert_array_equal(counts, [[tokenize(text).count(word) for word in ("c", "c++", "d")], [0, 0, 0]])
+@given(st.lists(st.text(st.sampled_from("aBc+ ,_İß"), max_size=30), max_size=4))
+def test_counting_agrees_with_scikit_learn(texts):
+    vocabulary = ["c", "c++", "a", "b_a", "d", "ß"]
+    theirs = CountVectorizer(token_pattern=WORD, vocabulary=vocabulary).transform(texts)
+    ours = count_words(texts, vocabulary)
+    assert (ours.dtype, ours.shape, ours.has_canonical_format) == (np.float32, (len(texts), 6), True)
+    np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+
+
+def test_a_vocabulary_without_words_counts_none():
+    assert count_words(["a", "b"], []).shape == (2, 0)
+
+
+def test_names_with_capital_letters_are_counted_and_known():
+    _, fitted = fit_features(a_dataset(feature_names=["Editor", "GTK+", "c++", "Never"]), "raw")
+    np.testing.assert_array_equal(fitted.from_texts(["editor, Editor and gtk+"]).toarray(), [[2, 1, 0, 0]])
+    assert unknown_words("an editor, Editor and gtk+ zebra", fitted.vocabulary) == ["zebra"]
+
+
+@pytest.mark.parametrize("twice", ["gtk+", "GTK+"])
+def test_two_features_that_are_the_same_word_are_named(twice):
+    _, fitted = fit_features(a_dataset(feature_names=["editor", "gtk+", "c++", twice]), "tfidf")
+    told = re.escape(f"feature 1 is 'gtk+' and feature 3 {twice!r}; expected each word once")
+    with pytest.raises(DataError, match=told):
+        fitted.from_texts(["editor"])
 
 
 def test_a_vocabulary_holds_the_words_of_the_most_texts_without_stop_words_and_numbers():
