@@ -343,6 +343,7 @@ def _candidate(
         if not any(is_sparse) or k >= max(b.width for b in of.blocks):
             return None
         recipe, title = replace(recipe, terms=k), f"The {k:,} most frequent features"
+        title += " of each sparse block" if sum(is_sparse) > 1 else ""
     else:
         if k >= min(reducible, of.n_train if kind == "svd" else reducible):
             return None

@@ -17,7 +17,7 @@ class FeatureRecipe:
     """The steps that turn raw features into X, in the order in which they are done.
 
     Attributes:
-        terms: keep only the so many sparse features that occur in the most training rows; None keeps all.
+        terms: keep only the so many features of each sparse block that occur in the most training rows; None keeps all.
         tfidf: weigh counts by sublinear TF-IDF.
         unit: scale each row of each block to unit length. Always done where X has several blocks.
         svd: reduce the sparse features (or dense ones, where there are no others) to so many dimensions by truncated

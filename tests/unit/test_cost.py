@@ -169,6 +169,16 @@ def test_every_way_out_can_be_made(monkeypatch):
             assert RidgeFactorization.fit(made.X_train, made.Y_train).size == each.cost.size
 
 
+def test_the_most_frequent_features_are_said_to_be_of_each_block_where_there_are_several():
+    free = 150_000_000
+    for n_blocks, ending in ((1, "features"), (2, "features of each sparse block")):
+        wide = BlockOutline(3000, np.full(3000, 20), 10**6)
+        found = alternatives(Outline(10_000, 10, 10, (wide,) * n_blocks, 10), "raw", free_bytes=free, rate=RATE)
+        (terms,) = (each for each in found if each.kind == "terms")
+        assert terms.title == f"The {terms.recipe.terms:,} most frequent {ending}"
+        assert terms.cost.size == n_blocks * terms.recipe.terms
+
+
 def test_an_impossible_data_set_is_refused_with_what_to_do(monkeypatch):
     import xmlcore.cost
 

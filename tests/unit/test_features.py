@@ -173,6 +173,14 @@ def test_terms_keeps_the_columns_of_the_most_training_rows_with_their_names():
     assert made.feature_names.tolist() == fitted.vocabulary.tolist() == ["editor", "gtk+"]
 
 
+def test_terms_keeps_so_many_columns_of_each_sparse_block():
+    rows = sparse.csr_array(COUNTS)
+    ds = a_dataset(X_train=(rows, rows[:, ::-1]), X_test=(rows[:2], rows[:2, ::-1]), feature_names=list("abcddcba"))
+    made, _ = fit_features(ds, "terms:2")
+    assert made.feature_names.tolist() == ["a", "b", "b", "a"]
+    assert [block.shape[1] for block in made.X_train] == [2, 2]
+
+
 def test_raw_changes_nothing():
     ds = a_dataset()
     assert fit_features(ds, "raw")[0].fingerprint == ds.fingerprint
