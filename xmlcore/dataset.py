@@ -299,18 +299,22 @@ def _as_int(number: object, field: str) -> int:
 
 
 def _update(digest: hashlib.blake2b, value: object) -> None:
+    """Adds what a value holds, each text and number with its end marked; how numpy keeps texts and integers is no part
+    of it."""
     if isinstance(value, np.generic):
         value = value.item()  # a numpy scalar's repr names its type
     if value is None or isinstance(value, (str, float, int)):
-        digest.update(repr(value).encode())
+        digest.update(f"{value!a},".encode())  # what repr escapes depends on the Unicode that this Python knows
     elif sparse.issparse(value):
         digest.update(repr(value.shape).encode())
-        for part in (value.indptr.astype(np.int64), value.indices.astype(np.int64), value.data):
+        for part in (value.indptr, value.indices, value.data):
             _update(digest, part)
-    elif isinstance(value, np.ndarray) and value.dtype != object:
+    elif isinstance(value, np.ndarray) and value.dtype.kind not in "OSTU":
+        if value.dtype.kind in "iu":
+            value = value.astype(np.int64, copy=False)
         digest.update(f"{value.dtype.str}{value.shape}".encode())
         digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
     else:
-        digest.update(str(len(value)).encode())
-        for part in value:
+        digest.update(f"{len(value)}:".encode())
+        for part in value.tolist() if isinstance(value, np.ndarray) else value:
             _update(digest, part)

@@ -172,6 +172,27 @@ def test_names_and_groups_may_be_lists():
     assert a_dataset().train_names is None
 
 
+def test_equal_names_and_groups_give_the_same_fingerprint_however_numpy_keeps_them():
+    plain = a_dataset(label_names=np.array(["x", "ys"]), train_groups=np.array([7, 7, 8]))
+    for kind in ("<U30", object, np.dtypes.StringDType()):
+        assert replace(plain, label_names=np.array(["x", "ys"], kind)).fingerprint == plain.fingerprint
+    for kind in (np.int32, np.uint8):
+        assert replace(plain, train_groups=np.array([7, 7, 8], kind)).fingerprint == plain.fingerprint
+    texts = ["1", "2", "34"]
+    assert len({a_dataset(train_texts=kind(texts)).fingerprint for kind in (list, tuple, np.array)}) == 1
+
+
+@given(*2 * [st.lists(st.text(st.sampled_from("ab',:\"\\é"), max_size=3), min_size=2, max_size=2)])
+@settings(deadline=None)
+def test_other_names_give_another_fingerprint(names, others):
+    assert (a_dataset(label_names=names).fingerprint == a_dataset(label_names=others).fingerprint) == (names == others)
+
+
+def test_numbers_that_run_together_alike_are_told_apart():
+    names = [np.array(numbers, object) for numbers in ([1, 23], [12, 3])]
+    assert a_dataset(label_names=names[0]).fingerprint != a_dataset(label_names=names[1]).fingerprint
+
+
 def test_a_sample_and_a_choice_of_terms_can_be_made_where_names_are_lists():
     X = sparse.csr_array(np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32))
     ds = a_dataset(X_train=X, X_test=X[:2], feature_names=list("abcd"), train_names=list("xyz"), train_groups=[1, 2, 2])
