@@ -29,7 +29,6 @@ from pages.shared.settings import (
 from xmlcore import PROPENSITY_PRESETS, DataError
 
 POSITIONS_PER_DECADE = 20
-OWN_VALUES = "own values"
 LambdaRangeOf = Callable[[str, str], tuple[float, float]]
 
 
@@ -169,22 +168,18 @@ def times(key: str, factor: float) -> None:
 
 
 def _presets(A: float, B: float) -> None:
-    names = [name for name, values in PROPENSITY_PRESETS.items() if values == (A, B)]
-    options = [*PROPENSITY_PRESETS, OWN_VALUES]
-    now = names[0] if names else OWN_VALUES
+    pairs = list(dict.fromkeys(PROPENSITY_PRESETS.values()))
+    now = (A, B) if (A, B) in pairs else None
     key = mirror.key_of("preset", now)
-
-    def take(name: str) -> None:
-        if name != OWN_VALUES:
-            mirror.put(**dict(zip("AB", PROPENSITY_PRESETS[name], strict=True)))
-
-    st.selectbox(
+    st.radio(
         "A and B as used for",
-        options,
-        options.index(now),
+        pairs,
+        None if now is None else pairs.index(now),
+        format_func=lambda pair: ", ".join(name for name, values in PROPENSITY_PRESETS.items() if values == pair),
+        captions=[f"{A:g} and {B:g}" for A, B in pairs],
         key=key,
         on_change=mirror.on_move,
-        args=("preset", key, take),
+        args=("preset", key, lambda pair: mirror.put(A=pair[0], B=pair[1])),
     )
 
 

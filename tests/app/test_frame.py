@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import mirror
 from pages.shared.frame import PAGES, plain_markdown
+from xmlcore import PROPENSITY_PRESETS
 
 SECONDS = 180
 
@@ -21,7 +22,7 @@ def lambda_slider(app: AppTest):
 
 
 def preset(app: AppTest):
-    return next(each for each in app.sidebar.selectbox if each.label == "A and B as used for")
+    return next(each for each in app.sidebar.radio if each.label == "A and B as used for")
 
 
 def sidebar_labels(app: AppTest) -> set[str]:
@@ -54,9 +55,19 @@ def test_the_lambda_slider_and_the_field_mirror_each_other():
     assert app.sidebar.number_input(key="reg_lambda").value == 20.0
 
 
+def test_every_preset_of_the_field_can_be_chosen_by_its_data_set_and_stays_chosen():
+    app = start()
+    for name, values in reversed(PROPENSITY_PRESETS.items()):
+        preset(app).set_value(values).run()
+        assert name in preset(app).options[preset(app).index].split(", ")
+        assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == values
+    app.sidebar.slider(key="A").set_value(0.7).run()
+    assert preset(app).value is None
+
+
 def test_a_preset_sets_both_parameters_and_reset_takes_them_back():
     app = start()
-    preset(app).set_value("Amazon-670K").run()
+    preset(app).set_value(PROPENSITY_PRESETS["Amazon-670K"]).run()
     assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.6, 2.6)
     next(button for button in app.sidebar.button if button.label == "Reset").click().run()
     assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.55, 1.5)
@@ -77,7 +88,7 @@ def test_an_old_value_that_the_browser_repeats_does_not_undo_what_was_set():
     app = start()
     drawn = app.text_input(key=mirror.DRAWN).value
     app.sidebar.button(key="reg_lambda_double").click().run()
-    preset(app).set_value("Amazon-670K").run()
+    preset(app).set_value(PROPENSITY_PRESETS["Amazon-670K"]).run()
     # What a browser sends that has drawn neither of the two yet, when K is moved.
     app.sidebar.number_input(key="reg_lambda").set_value(3.0)
     app.sidebar.slider(key="A").set_value(0.55)
