@@ -21,11 +21,11 @@ from scipy import sparse
 
 from xmlcore.dataset import DataError, Dataset, as_blocks, take_rows
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
+from xmlcore.embeddings import MODEL_WIDTH, shipped_width
 from xmlcore.linalg import free_memory
 from xmlcore.recipe import FeatureRecipe
 
 COMFORTABLE_SECONDS = 60.0
-EMBEDDING_WIDTH = 384
 _SCATTERED = 40
 _CHOLESKY, _EIGH = 0.45, 8.0
 _SVD_OVERSAMPLES, _SVD_PASSES = (
@@ -69,6 +69,7 @@ class Outline:
         n_train, n_test, n_labels: D, n and L.
         blocks: one for each feature block, as it is.
         n_assignments: entries of Y_train.
+        embedding_width: features that the step lm would add.
     """
 
     n_train: int
@@ -76,6 +77,7 @@ class Outline:
     n_labels: int
     blocks: tuple[BlockOutline, ...]
     n_assignments: int
+    embedding_width: int = MODEL_WIDTH
 
     @property
     def n_features(self) -> int:
@@ -93,7 +95,9 @@ def outline(ds: Dataset) -> Outline:
             blocks.append(BlockOutline(block.shape[1], counts, int(per_row @ per_row)))
         else:
             blocks.append(BlockOutline(block.shape[1], None, 0))
-    return Outline(ds.n_train, ds.n_test, ds.n_labels, tuple(blocks), int(ds.Y_train.nnz))
+    own_texts = ds.train_texts is not None and ds.test_texts is not None
+    embedding_width = MODEL_WIDTH if own_texts else shipped_width(ds.name) or MODEL_WIDTH
+    return Outline(ds.n_train, ds.n_test, ds.n_labels, tuple(blocks), int(ds.Y_train.nnz), embedding_width)
 
 
 @dataclass(frozen=True)
@@ -224,7 +228,7 @@ def _after(blocks: Sequence[BlockOutline], recipe: FeatureRecipe, of: Outline) -
         dense = [block for block in made if block.column_counts is None]
         made = [BlockOutline(width, None, 0), *(dense if len(dense) < len(made) else [])]
     if recipe.lm is not None:
-        made = [*made, BlockOutline(EMBEDDING_WIDTH, None, 0)]
+        made = [*made, BlockOutline(of.embedding_width, None, 0)]
     return made
 
 

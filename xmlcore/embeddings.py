@@ -17,6 +17,7 @@ from xmlcore.dataset import DataError
 from xmlcore.embedded import DATA, read_arrays, split_lines
 
 INSTALL = 'pip install -e ".[embed]"'
+MODEL_WIDTH = 384
 BATCH = 256  # texts between two reports of progress
 
 Progress = Callable[[int, int], None]  # texts done, texts in all
@@ -35,7 +36,7 @@ def embed_texts(texts: Sequence[str], progress: Progress | None = None) -> np.nd
         rows.append(model.encode(batch, normalize_embeddings=True, show_progress_bar=False))
         if progress is not None:
             progress(min(start + BATCH, len(texts)), len(texts))
-    return np.concatenate(rows).astype(np.float32) if rows else np.zeros((0, 384), np.float32)
+    return np.concatenate(rows).astype(np.float32) if rows else np.zeros((0, MODEL_WIDTH), np.float32)
 
 
 @lru_cache(maxsize=1)
@@ -99,13 +100,25 @@ def quantize(embeddings: np.ndarray, fitted_on: np.ndarray, k: int) -> dict[str,
     return {"codes": codes, "scale": scale.astype(np.float32), "mean": mean.astype(np.float32), "axes": axes}
 
 
+def shipped_width(name: str) -> int | None:
+    """The columns of the embeddings that come with the embedded data set of that name, or None.
+
+    Little is read for it, unlike for `shipped_table`.
+    """
+    return read_arrays(f"{name}-embeddings", "axes")["axes"].shape[1] if _is_shipped(name) else None
+
+
+def _is_shipped(name: str) -> bool:
+    return name == "debtags" and (DATA / f"{name}-embeddings.npz").exists()
+
+
 @lru_cache(maxsize=1)
 def shipped_table(name: str) -> EmbeddingTable | None:
     """The embeddings that come with the embedded data set of that name, or None.
 
     Raises DataError where the data set was built anew and they were not.
     """
-    if name not in ("debtags",) or not (DATA / f"{name}-embeddings.npz").exists():
+    if not _is_shipped(name):
         return None
     arrays = read_arrays(f"{name}-embeddings")
     lines = read_arrays(name, "instances")["instances"]

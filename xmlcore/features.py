@@ -255,16 +255,19 @@ def _lengths(block: Block) -> np.ndarray:
 def _embeddings(
     ds: Dataset, progress: Progress | None
 ) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """The embeddings of the training and test instances, and what makes the same of new texts' embeddings."""
+    """The embeddings of the training and test instances, and what makes the same of new texts' embeddings.
+
+    Those of the data set's own texts where it has any, else the shipped ones (`cost.outline` foretells their width).
+    """
+    if ds.train_texts is not None and ds.test_texts is not None:
+        both = embed_texts([*ds.train_texts, *ds.test_texts], progress)
+        return both[: ds.n_train], both[ds.n_train :], np.asarray
     table = shipped_table(ds.name)
     if table is not None and ds.train_names is not None and ds.test_names is not None:
         train, test = table.rows(ds.train_names), table.rows(ds.test_names)
         if train is not None and test is not None:
             return train, test, table.reduce
-    if ds.train_texts is None or ds.test_texts is None:
-        raise DataError(f"features: lm needs texts to embed; the data set {ds.name} has none")
-    both = embed_texts([*ds.train_texts, *ds.test_texts], progress)
-    return both[: ds.n_train], both[ds.n_train :], np.asarray
+    raise DataError(f"features: lm needs texts to embed; the data set {ds.name} has none")
 
 
 def _feature_names(

@@ -1,6 +1,7 @@
 """What a factorisation would cost: sizes, bytes and choices against what really is made."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from xmlcore import (
     RidgeFactorization,
     fit_features,
     inverse_propensity,
+    load_dataset,
     metric_inverse_propensity,
 )
 from xmlcore.cost import (
@@ -77,6 +79,20 @@ def test_the_size_foretold_is_that_of_the_matrix_that_is_factorised(shape, dense
     fac = RidgeFactorization.fit(made.X_train, made.Y_train)
     assert (cost.size, cost.form, cost.precision) == (fac.size, fac.form, fac.precision)
     assert cost.gram_bytes == 8 * fac.size**2
+
+
+def test_the_size_foretold_with_a_language_model_is_that_of_the_embeddings_that_are_shipped_or_made(monkeypatch):
+    class Model:
+        def encode(self, texts, **_):
+            return np.ones((len(texts), 384))
+
+    monkeypatch.setattr("xmlcore.embeddings._model", Model)
+    debtags, names = load_dataset("debtags", None), {"train_texts": ["text"] * 500, "test_texts": ["text"] * 10}
+    # The last has the name of the data set that ships its embeddings, and texts of its own.
+    for ds in (debtags, replace(dataset(500), **names), replace(dataset(500), name="debtags", **names)):
+        made, _ = fit_features(ds, "unit+lm")
+        cost = factorization_cost(outline(ds), "unit+lm", free_bytes=FREE, rate=RATE)
+        assert (cost.form, cost.size) == ("primal", made.n_features)
 
 
 @pytest.mark.parametrize("limit", [FLOAT64_LIMIT, 10], ids=["float64", "float32"])

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from xmlcore import embeddings
+from xmlcore.catalog import load_dataset
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
@@ -385,6 +386,14 @@ def test_texts_are_embedded_into_a_block_of_their_own(monkeypatch):
     assert made.feature_names[-1] == "language model 6"
     with pytest.raises(DataError, match="embeddings must be given"):
         fitted(ds.X_train)
+
+
+def test_a_data_sets_own_texts_are_embedded_whatever_its_name(monkeypatch):
+    monkeypatch.setattr(embeddings, "_model", CharacterModel)
+    names = load_dataset("debtags", None).train_names[:3]
+    ds = a_dataset(name="debtags", train_names=names, test_names=names[:2], train_texts=["abc", "b", "a"])
+    assert fit_features(ds, "lm")[0].X_train[1].shape == (3, 128)  # without texts of the test instances
+    assert fit_features(replace(ds, test_texts=["abc", "b"]), "lm")[0].X_train[1].shape == (3, 6)
 
 
 def test_reduced_embeddings_keep_nearly_all_that_their_components_hold():
