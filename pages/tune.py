@@ -58,7 +58,8 @@ def of_all(polls: bool) -> None:
     near = paths.intervals(answer)
     widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
     st.caption(
-        f"So many instances keep λ quick. 95 % interval of the sample for {RIDGE} without PS, in points: {widths}."
+        f"Only this random sample is scored, so that λ answers quickly. Its 95 % interval for {RIDGE} without PS, in "
+        f"points: {widths}."
     )
     if not answer.model.ready:
         return
@@ -119,11 +120,11 @@ def along_lambda(polls: bool) -> None:
 polls = answer.model.ready and not all(each.done for each in paths.paths(answer))
 frame.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)(polls)
 
-# What can be had at all: P@K against PSP@K over λ, A and B.
-st.subheader("What can be had at all")
+# What λ, A and B can reach: P@K against PSP@K over λ, A and B.
+st.subheader("What λ, A and B can reach")
 
 
-def what_can_be_had(polls: bool) -> None:
+def reach(polls: bool) -> None:
     if not answer.model.ready:
         st.caption("The search begins when the matrix is factorised.")
         return
@@ -162,4 +163,4 @@ def what_can_be_had(polls: bool) -> None:
 
 wanted = st.toggle("Search λ, A and B", value=False, key="search", bind="query-params")
 polls_search = wanted and answer.model.ready and not paths.search(answer).done
-frame.fragment(what_can_be_had, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)
+frame.fragment(reach, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)

@@ -89,7 +89,7 @@ HELP = {
     "closely; large: it is cautious and smooth. Type any value greater than 0.",
     "A": "How steeply a label's weight falls with its frequency. At 0 all labels weigh the same, and both variants "
     "are one; towards 1 and beyond, only the very rarest labels stand out.",
-    "B": "Where the favour sets in: the larger B, the less very rare labels differ from rare ones.",
+    "B": "How far very rare labels differ from rare ones: the larger B, the less.",
     "K": "How many labels of each list are counted in charts and lists.",
     "tie": "Off: PSP is measured with the data set's own A and B, so that only the model changes when you move the "
     "sliders. On: the ruler moves with the model.",
