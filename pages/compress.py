@@ -148,7 +148,7 @@ def page(polls: bool) -> None:
     st.subheader("Along the kept share")
     if not filled.done:
         behind.want(filled)
-        st.progress(work.fraction(answer), text="W is being cut at all shares")
+        st.progress(filled.fraction, text="W is being cut at all shares")
     if quick or filled.done:
         of_all_shares(share)
 

@@ -134,7 +134,7 @@ def reach(polls: bool) -> None:
             st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
             return
         behind.want(work)
-        st.progress(len(work.results) / work.n_steps, text=f"{len(work.results)} of {work.n_steps} settings")
+        st.progress(work.fraction, text=f"{len(work.results)} of {work.n_steps} settings")
     elif polls:
         st.rerun()
     found = list(work.results)

@@ -27,12 +27,14 @@ class Filling(Generic[Step]):
         results: what has arrived, in the order of its arrival.
         n_steps: how many will come.
         error: why the work ended early, or None.
+        told: how much of the whole work is done, where one that takes long within a step tells it.
     """
 
     def __init__(self, make_steps: Callable[[], Iterator[Step]], n_steps: int) -> None:
         self.results: list[Step] = []
         self.n_steps = n_steps
         self.error: str | None = None
+        self.told = 0.0
         self.wanted = 0.0
         self._make_steps = make_steps
         self._steps: Iterator[Step] | None = None
@@ -42,8 +44,14 @@ class Filling(Generic[Step]):
         """Whether nothing more will come."""
         return self.error is not None or len(self.results) >= self.n_steps
 
+    @property
+    def fraction(self) -> float:
+        """How much of the work is done, from 0 to 1."""
+        return min(max(len(self.results) / max(self.n_steps, 1), self.told), 1.0)
+
     def step(self) -> None:
         """Takes the next step; only the worker calls this."""
+        _at_work.filling = self
         if self._steps is None:
             self._steps = self._make_steps()
         try:
@@ -54,6 +62,7 @@ class Filling(Generic[Step]):
             self.error = str(error)  # a thread has nobody to raise to: the page shows it
 
 
+_at_work = threading.local()  # its filling: whose step this thread takes
 _fillings: LRUCache[object, Filling] = LRUCache(32)
 _changed = threading.Condition()
 _worker: threading.Thread | None = None
@@ -102,8 +111,13 @@ def visitors_waiting() -> bool:
     return bool(_visitors_waiting) or time.monotonic() - _last_visit < QUIET_SECONDS
 
 
-def step_aside() -> None:
-    """Waits while a visitor waits; work that takes long within one step calls it in between."""
+def step_aside(done: float | None = None) -> None:
+    """Waits while a visitor waits; work that takes long within one step calls it in between.
+
+    done: how much of the whole work is done, for those who look at it meanwhile.
+    """
+    if done is not None:
+        _at_work.filling.told = done
     while visitors_waiting():
         time.sleep(0.02)
 

@@ -165,34 +165,22 @@ def _large_steps(answer: Answer) -> Iterator[Step]:
         scores_ps=test_scores(answer.model, settings.reg_lambda_ps) if own else None,
         exclude=data.test_filter,
     )
-    passes = _Passes(answer.model.full.fingerprint)
+    passes = _Passes()
     for variant, metrics in zip(VARIANTS, (full.ridge.metrics, full.ps.metrics), strict=True):
         points = _compress(answer, variant, SHARES, ks, metrics, passes)
         yield variant, dict(zip(SHARES, points, strict=True))
-    _fractions.pop(answer.model.full.fingerprint, None)
-
-
-_fractions: dict[str, float] = {}
 
 
 class _Passes:
     """Counts the passes over W (sizes and metrics, for each variant) that make a curve, and steps aside in between."""
 
-    def __init__(self, fingerprint: str) -> None:
-        self.fingerprint, self.done = fingerprint, 0
+    def __init__(self) -> None:
+        self.done = 0
 
     def __call__(self, fraction: float) -> None:
-        _fractions[self.fingerprint] = (self.done + fraction) / (2 * len(VARIANTS))
+        behind.step_aside((self.done + fraction) / (2 * len(VARIANTS)))
         if fraction >= 1:
             self.done += 1
-        behind.step_aside()
-
-
-def fraction(answer: Answer) -> float:
-    """How much of the curves is done while they are computed."""
-    work = curves(answer)
-    of_steps = len(work.results) / work.n_steps
-    return min(max(of_steps, _fractions.get(answer.model.full.fingerprint, 0.0)), 1.0)
 
 
 def points_of(work: Curves, variant: str) -> dict[float, SparsePoint]:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pages.shared import behind, model
+from pages.shared import behind, model, sources
 from pages.shared.settings import K_MAX, lambda_text
 from xmlcore import Evaluation, top_k_both
 from xmlcore.dataset import take_rows
@@ -25,8 +25,9 @@ HELD_OUT_ROWS = 5_000
 HELD_OUT_OPERATIONS = 2e12  # of the whole held-out path: some tens of seconds
 HELP = (
     "Each point is computed exactly, not read off a grid that was prepared. The held-out curve needs no validation "
-    "set: each training instance is scored by the model that would have been trained without it and its family. "
-    "Vocabulary, IDF and θ stay as they are from all training instances; a label with one instance can never be hit."
+    "set: each training instance is scored by the model that would have been trained without it and its family (the "
+    "instances of the same origin). Vocabulary, IDF and θ stay as they are from all training instances; a label with "
+    "one instance can never be hit."
 )
 SEARCH_LAMBDAS = 12
 SEARCH_A, SEARCH_B = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
@@ -167,7 +168,7 @@ def _held_out_steps(answer: model.Answer) -> Iterator[Evaluation]:
         groups=data.train_groups,
         rows=sample_families(data.train_groups, data.n_train, _held_out_rows(answer)),
         exclude=data.train_filter,
-        progress=lambda fraction: behind.step_aside(),
+        progress=behind.step_aside,
     )
 
 
@@ -175,13 +176,17 @@ def held_out_text(answer: model.Answer) -> str:
     """Which training instances the held-out curve is of, and what was left out with each."""
     data, rows = answer.dataset, _held_out_rows(answer)
     which = f"about {rows:,} of {data.n_train:,}" if rows < data.n_train else f"{rows:,}"
-    family = "its whole family (its source package)" if data.train_groups is not None else "itself"
-    return f"{which} training instances, each scored by the exact model trained without {family}"
+    left_out = "itself"
+    if data.train_groups is not None:
+        entry = sources.entry_of(answer.settings.data)
+        of_debian = entry is not None and entry.kind == "embedded"
+        left_out = f"its whole family{' (its source package)' if of_debian else ''}"
+    return f"{which} training instances, each scored by the exact model trained without {left_out}"
 
 
 def fraction(work: Work) -> float:
     """The share of the path that has arrived."""
-    return sum(len(each.results) for each in work) / max(sum(each.n_steps for each in work), 1)
+    return sum(each.fraction for each in work) / len(work)
 
 
 def progress_text(work: Work) -> str:
@@ -192,7 +197,7 @@ def progress_text(work: Work) -> str:
     test, held_out = work
     if not test.done:
         return f"{len(test.results)} of {test.n_steps} values of λ on the test instances"
-    return f"Held out: {len(held_out.results)} of {held_out.n_steps} values of λ"
+    return f"Held out, at all {held_out.n_steps} values of λ together: {100 * held_out.fraction:.0f} %"
 
 
 def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
