@@ -79,10 +79,10 @@ def _by_name(data: Dataset, text: str) -> tuple[np.ndarray, np.ndarray]:
 def _by_words(data: Dataset, text: str) -> np.ndarray:
     """Whether an instance has all of the words among its features."""
     words = tokenize(text) if data.feature_names is not None else ()
+    names = np.char.lower(np.asarray(data.feature_names, dtype=str)) if words else ()
     has_all = np.full(data.n_test, bool(words))
     for word in words:
-        (columns,) = np.nonzero((data.feature_names == word) | (data.feature_names == word.lower()))
-        has_all &= _has_any(data, columns)
+        has_all &= _has_any(data, np.flatnonzero(names == word))
     return has_all
 
 

@@ -350,7 +350,7 @@ def text_with_unknown_words(answer: Answer, text: str) -> None:
         effect = "without any effect" if fitted.recipe.lm is None else "read by the language model only"
         told = f"Underlined: not among the {n_words} words of the vocabulary, so {effect}: "
         told += f"{escape(', '.join(unknown))}."
-    elif {str(word) for word in fitted.vocabulary}.isdisjoint(tokenize(text)):
+    elif {str(word).lower() for word in fitted.vocabulary}.isdisjoint(tokenize(text)):
         told = f"None of the {n_words} words of the vocabulary is in it."
     else:
         told = f"All of its words are among the {n_words} of the vocabulary, or say nothing, as “the” or a number."

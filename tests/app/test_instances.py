@@ -211,6 +211,17 @@ def test_words_outside_the_vocabulary_have_an_effect_only_by_a_language_model(mo
     assert f"not among the 10 words of the vocabulary, so {effect}: zyzzyva." in said[0]
 
 
+def test_words_of_the_vocabulary_are_found_whatever_their_case(monkeypatch):
+    answer, said, names = answer_at(SAME), [], np.array([word.title() for word in WORDS])
+    answer.model.fitted = replace(FITTED, vocabulary=names)
+    answer.model.dataset = replace(BUILT, feature_names=names)
+    (having,) = np.nonzero(RAW.X_test.toarray()[:, 0])
+    assert find.found(answer, "CHESS", "any").tolist() == having.tolist()
+    monkeypatch.setattr(view.st, "html", said.append)
+    view.text_with_unknown_words(answer, "the chess")
+    assert "All of its words are among the 10 of the vocabulary" in said[0]
+
+
 def test_a_row_without_features_is_told_from_one_that_the_model_ranks():
     answer = answer_at(SAME)
     subject = subject_of_row(answer, 20)
