@@ -2,7 +2,7 @@
 
 from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, label_table
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
-from xmlcore.cost import factorization_cost, outline, sample_training
+from xmlcore.cost import factorization_cost, outline
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.downloads import DownloadProgress
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
@@ -17,6 +17,7 @@ from xmlcore.ranking import top_k, top_k_both
 from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+from xmlcore.sampling import sample_training
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store, StoreError

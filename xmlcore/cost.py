@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset, as_blocks, take_rows
+from xmlcore.dataset import DataError, Dataset, as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
 from xmlcore.linalg import free_memory
@@ -370,33 +370,6 @@ def refuse_unfitting(ds: Dataset, recipe: FeatureRecipe | str) -> None:
     ]
     advice = f"; possible instead: {', or '.join(instead)}" if instead else "; take a smaller data set"
     raise DataError(f"{cost.problem}{advice}")
-
-
-def sample_training(ds: Dataset, n_train: int, seed: int = 0) -> Dataset:
-    """The data set with so many training instances drawn by the seed, all test instances, and a note that says so.
-
-    Raises DataError unless 1 ≤ n_train ≤ D.
-    """
-    if not 1 <= n_train <= ds.n_train:
-        raise DataError(f"n_train is {n_train}; expected 1 to {ds.n_train}")
-    rows = np.sort(np.random.default_rng(seed).choice(ds.n_train, n_train, replace=False))
-    return replace(
-        ds,
-        name=f"{ds.name}, {n_train:,} training instances",
-        X_train=take_rows(ds.X_train, rows),
-        Y_train=ds.Y_train[rows],
-        train_names=None if ds.train_names is None else ds.train_names[rows],
-        train_texts=None if ds.train_texts is None else [ds.train_texts[row] for row in rows],
-        train_groups=None if ds.train_groups is None else ds.train_groups[rows],
-        train_filter=None if ds.train_filter is None else ds.train_filter[rows],
-        given_label_counts=ds.label_counts if ds.given_label_counts is None else ds.given_label_counts,
-        given_n_train=ds.given_n_train or ds.n_train,
-        notes=(
-            *ds.notes,
-            f"{n_train:,} of {ds.n_train:,} training instances, drawn at random (seed {seed}). The model's weights "
-            "follow the label frequencies of the sample; PSP is measured with those of all training instances.",
-        ),
-    )
 
 
 def in_units(n_bytes: float) -> str:

@@ -17,6 +17,8 @@ from xmlcore.dataset import Block, DataError
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
 
+_BYTES_AT_ONCE = 32 << 20
+
 _CGROUP = Path("/sys/fs/cgroup")  # of version 2; a container sees its own limits there
 
 # A column (of the matrix whose rows are multiplied) that fills more than this share of the rows is summed by BLAS as
@@ -79,6 +81,16 @@ def gram(X: tuple[Block, ...], *, of_rows: bool, dtype: type) -> np.ndarray:
             start = stop
     _mirror_lower(K)
     return K
+
+
+def gram_times(X: tuple[Block, ...], V: np.ndarray, *, of_rows: bool) -> np.ndarray:
+    """XXᵀV (`of_rows`) or XᵀXV for V (r×k), in float64 and without the Gram matrix, few columns at a time."""
+    first, second = (multiply_transposed, multiply) if of_rows else (multiply, multiply_transposed)
+    width = X[0].shape[0] + sum(block.shape[1] for block in X)
+    out = np.empty(V.shape)
+    for columns in chunks(V.shape[1], _BYTES_AT_ONCE // (8 * width)):
+        out[:, columns] = second(X, first(X, V[:, columns], np.float64), np.float64)
+    return out
 
 
 def cross_gram(A: tuple[Block, ...], B: tuple[Block, ...], dtype: type) -> np.ndarray:

@@ -26,8 +26,6 @@ from xmlcore.linalg import check_reg_lambda, default_memory_budget
 Progress = Callable[[str, float | None], None]
 Rows = slice | np.ndarray
 
-_BYTES_AT_ONCE = 32 << 20
-
 
 @dataclass(frozen=True, eq=False)
 class RidgeFactorization:
@@ -100,7 +98,7 @@ class RidgeFactorization:
         K = linalg.gram(X, of_rows=form == "dual", dtype=dtype)
         after_gram = time.perf_counter()
         report("eigendecomposition", None)
-        pairs = eigen.eigenpairs(K, partial(_gram_times, X, form))
+        pairs = eigen.eigenpairs(K, partial(linalg.gram_times, X, of_rows=form == "dual"))
         del K
         after_eigh = time.perf_counter()
         fac = cls(
@@ -377,19 +375,6 @@ def lambda_range(X: Features) -> tuple[float, float]:
     leading = eigen.outstanding(values) if values.size == 4 else 0
     reliable = eigen.smallest_reliable_lambda(values, size, leading)
     return max(1e-3 * trace / size, reliable), float(values[-1])
-
-
-def _gram_times(X: tuple[Block, ...], form: str, V: np.ndarray) -> np.ndarray:
-    """K V or G V, (r, k), without the matrix, in float64; XᵀV or XV for few columns at a time."""
-    out = np.empty(V.shape)
-    for columns in products.chunks(V.shape[1], _BYTES_AT_ONCE // (8 * (n_columns(X) + n_rows(X)))):
-        if form == "primal":
-            between = products.multiply(X, V[:, columns], np.float64)
-            out[:, columns] = products.multiply_transposed(X, between, np.float64)
-        else:
-            between = products.multiply_transposed(X, V[:, columns], np.float64)
-            out[:, columns] = products.multiply(X, between, np.float64)
-    return out
 
 
 def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:

@@ -36,7 +36,7 @@ class Filling(Generic[Step]):
         self.error: str | None = None
         self.told = 0.0
         self.wanted = 0.0
-        self._make_steps = make_steps
+        self._make_steps: Callable[[], Iterator[Step]] | None = make_steps
         self._steps: Iterator[Step] | None = None
 
     @property
@@ -60,6 +60,8 @@ class Filling(Generic[Step]):
             self.n_steps = len(self.results)
         except Exception as error:
             self.error = str(error)  # a thread has nobody to raise to: the page shows it
+        if self.done:  # what was worked with, a model of some GB perhaps, is not kept for the results' sake
+            self._make_steps = self._steps = None
 
 
 _at_work = threading.local()  # its filling: whose step this thread takes

@@ -89,7 +89,10 @@ def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
         tfidf = st.toggle("TF-IDF", key="recipe_tfidf", help="Weighs counts: rare words count more. Needs counts.")
         unit = st.toggle("Unit rows", key="recipe_unit", help="Scales each instance to length 1.")
         few = st.toggle(
-            "Only frequent features", key="recipe_few", disabled=sparse_width < 2, help="On the most training rows."
+            "Only frequent features",
+            key="recipe_few",
+            disabled=sparse_width < 2,
+            help="On the most rows; so many of each sparse block.",
         )
         terms = (
             int(st.number_input("Features kept", 1, max(sparse_width, 1), step=100, key="recipe_terms"))

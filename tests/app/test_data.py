@@ -16,10 +16,11 @@ from pages.shared.data_profile import sentence
 from pages.shared.data_upload import limits_text
 from pages.shared.frame import PAGES, plain_markdown
 from xmlcore import Dataset, load_dataset
-from xmlcore.cost import BlockOutline, Outline, factorization_cost, sample_training
+from xmlcore.cost import BlockOutline, Outline, factorization_cost
 from xmlcore.profile import profile
 from xmlcore.readers import LIMITS, read, write_xc_text
 from xmlcore.recipe import FeatureRecipe
+from xmlcore.sampling import sample_training
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 300

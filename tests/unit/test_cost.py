@@ -28,10 +28,10 @@ from xmlcore.cost import (
     operations_per_second,
     outline,
     refuse_unfitting,
-    sample_training,
 )
 from xmlcore.dataset import as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
+from xmlcore.sampling import sample_training
 
 FREE, RATE = 64 << 30, 1e11
 

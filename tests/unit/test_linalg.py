@@ -39,7 +39,10 @@ def test_gram_matrix_of_any_mixture_of_blocks_equals_the_dense_product(kinds, of
     K = linalg.gram(X, of_rows=of_rows, dtype=dtype)
     wide = dense(X)
     assert K.dtype == dtype
-    np.testing.assert_allclose(K, wide @ wide.T if of_rows else wide.T @ wide, atol=tolerance * 25)
+    exact = wide @ wide.T if of_rows else wide.T @ wide
+    np.testing.assert_allclose(K, exact, atol=tolerance * 25)
+    V = np.random.default_rng(3).standard_normal((len(K), 7))
+    np.testing.assert_allclose(linalg.gram_times(X, V, of_rows=of_rows), exact @ V, atol=1e-11)
     assert np.array_equal(K, K.T)
 
 

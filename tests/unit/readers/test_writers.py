@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from tests.full_disk import full_disk
-from xmlcore.cost import sample_training
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.propensity import metric_inverse_propensity
 from xmlcore.readers import read, write_npz, write_xc_text
+from xmlcore.sampling import sample_training
 
 WRITERS = pytest.mark.parametrize("write", [write_xc_text, write_npz])
 
