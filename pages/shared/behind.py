@@ -118,8 +118,8 @@ def step_aside(done: float | None = None) -> None:
 
     done: how much of the whole work is done, for those who look at it meanwhile.
     """
-    if done is not None:
-        _at_work.filling.told = done
+    if done is not None and (work := getattr(_at_work, "filling", None)):
+        work.told = done
     while visitors_waiting():
         time.sleep(0.02)
 

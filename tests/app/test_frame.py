@@ -1,9 +1,11 @@
 """The frame under streamlit.testing: the sidebar on every page, and values that travel."""
 
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import mirror
+from pages.shared import mirror, model
 from pages.shared.frame import PAGES, plain_markdown
 from xmlcore import PROPENSITY_PRESETS
 
@@ -63,6 +65,22 @@ def test_every_preset_of_the_field_can_be_chosen_by_its_data_set_and_stays_chose
         assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == values
     app.sidebar.slider(key="A").set_value(0.7).run()
     assert preset(app).value is None
+
+
+def test_a_lambda_at_which_rounding_may_show_is_warned_of():
+    app = start(reg_lambda="1e-9")
+    of = model.model_of("Debtags", "")
+    deadline = time.monotonic() + SECONDS
+    while not of.ready and time.monotonic() < deadline:
+        time.sleep(0.1)
+    app.run()
+    least = of.factorization.smallest_reliable_lambda
+    assert [warning.value for warning in app.warning] == [
+        f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order."
+    ]
+    app.sidebar.number_input(key="reg_lambda").set_value(0.01).run()
+    assert not app.warning
+    assert not app.exception
 
 
 def test_a_preset_sets_both_parameters_and_reset_takes_them_back():

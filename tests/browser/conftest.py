@@ -42,7 +42,7 @@ class Server:
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
             port = sock.getsockname()[1]
-        self.url, self.log = f"http://127.0.0.1:{port}", log
+        self.url, self.log, self.cache = f"http://127.0.0.1:{port}", log, cache
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
         command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
         with log.open("w") as stream:
@@ -85,15 +85,6 @@ def server(chromium, tmp_path_factory) -> Iterator[Server]:
     """One server for all journeys."""
     folder = tmp_path_factory.mktemp("server")
     running = Server(folder / "log.txt", folder / "cache")
-    yield running
-    running.stop()
-    assert running.complaints() == [], running.log.read_text()
-
-
-@pytest.fixture
-def fresh_server(chromium, tmp_path) -> Iterator[Server]:
-    """A server that nobody has visited, with an empty cache."""
-    running = Server(tmp_path / "log.txt", tmp_path / "cache")
     yield running
     running.stop()
     assert running.complaints() == [], running.log.read_text()
