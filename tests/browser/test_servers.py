@@ -29,7 +29,8 @@ def cold(chromium, tmp_path_factory) -> Iterator[Cold]:
     for page in pages:
         page.locator(".st-key-cards [data-testid='stMetricValue']").nth(11).wait_for(timeout=180_000)
     for page in pages[:4]:  # the line stands below the cards in the order of drawing
-        page.get_by_text("being factorised").or_(page.get_by_text("factorised in")).first.wait_for(timeout=180_000)
+        told = page.get_by_text("being factorised").or_(page.get_by_text("factorised in"))
+        told.or_(page.get_by_text("read from the cache")).first.wait_for(timeout=180_000)
     for page in pages:
         page.get_by_text("factorised in").or_(page.get_by_text("read from the cache")).first.wait_for(timeout=180_000)
     yield Cold(servers, pages)
@@ -41,9 +42,9 @@ def cold(chromium, tmp_path_factory) -> Iterator[Cold]:
 
 
 def test_four_visitors_of_a_cold_server_share_one_computation(cold):
-    # All sessions report the seconds of the same one.
+    # All sessions report the seconds of the same one; that of the other server, if it was there much earlier.
     sidebars = [page.inner_text("[data-testid='stSidebar']") for page in cold.visitors[:4]]
-    assert len({re.search(r"factorised in [\d.]+ s", text).group() for text in sidebars}) == 1
+    assert len({re.search(r"factorised in [\d.]+ s|read from the cache", text).group() for text in sidebars}) == 1
     assert all(page.locator("[data-testid='stException']").count() == 0 for page in cold.visitors)
 
 
