@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from xmlcore import embeddings
 from xmlcore.catalog import load_dataset
@@ -18,7 +18,7 @@ from xmlcore.dataset import DataError, Dataset
 from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
 from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.words import WORD, choose_vocabulary, count_words, tokenize, unknown_words
+from xmlcore.words import unknown_words
 
 COUNTS = np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32)
 weights = st.floats(0.001, 1000, allow_nan=False)
@@ -269,10 +269,6 @@ def test_a_typed_text_becomes_the_row_of_its_counts():
         np.testing.assert_allclose(row.toarray(), fitted(ds.X_train[:1]).toarray(), rtol=1e-6)
 
 
-def test_words_that_the_vocabulary_does_not_know_are_told_once_in_order():
-    assert unknown_words("Zebra editor, the C++ zebra of 12 apples", a_dataset().feature_names) == ["zebra", "apples"]
-
-
 def test_new_rows_of_another_width_are_refused():
     _, fitted = fit_features(a_dataset(), "tfidf")
     with pytest.raises(DataError, match=r"X has \(3,\) features a block; expected \(4,\)"):
@@ -308,32 +304,6 @@ def test_what_is_no_list_of_texts_is_refused():
     )
 
 
-def test_words_are_lower_case_and_keep_the_signs_of_their_names():
-    assert tokenize("GTK+ for C++, C# and i18n_x: naïve (3D)") == [
-        "gtk+",
-        "for",
-        "c++",
-        "c#",
-        "and",
-        "i18n_x",
-        "naïve",
-        "3d",
-    ]
-
-
-@given(st.lists(st.text(st.sampled_from("aBc+ ,_İß"), max_size=30), max_size=4))
-def test_counting_agrees_with_scikit_learn(texts):
-    vocabulary = ["c", "c++", "a", "b_a", "d", "ß"]
-    theirs = CountVectorizer(token_pattern=WORD, vocabulary=vocabulary).transform(texts)
-    ours = count_words(texts, vocabulary)
-    assert (ours.dtype, ours.shape, ours.has_canonical_format) == (np.float32, (len(texts), 6), True)
-    np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
-
-
-def test_a_vocabulary_without_words_counts_none():
-    assert count_words(["a", "b"], []).shape == (2, 0)
-
-
 def test_names_with_capital_letters_are_counted_and_known():
     _, fitted = fit_features(a_dataset(feature_names=["Editor", "GTK+", "c++", "Never"]), "raw")
     np.testing.assert_array_equal(fitted.from_texts(["editor, Editor and gtk+"]).toarray(), [[2, 1, 0, 0]])
@@ -346,13 +316,6 @@ def test_two_features_that_are_the_same_word_are_named(twice):
     told = re.escape(f"feature 1 is 'gtk+' and feature 3 {twice!r}; expected each word once")
     with pytest.raises(DataError, match=told):
         fitted.from_texts(["editor"])
-
-
-def test_a_vocabulary_holds_the_words_of_the_most_texts_without_stop_words_and_numbers():
-    texts = ["the zoo zoo zoo", "a bear 42", "the bear and apple 42", "bear apple 42"]
-    assert choose_vocabulary(texts, 2).tolist() == ["bear", "apple"]
-    assert choose_vocabulary(texts, 9).tolist() == ["bear", "apple", "zoo"]
-    assert choose_vocabulary(["the", ""], 9).tolist() == []
 
 
 def test_without_the_model_the_error_says_how_to_install_it(monkeypatch):

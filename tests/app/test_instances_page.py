@@ -1,0 +1,189 @@
+"""The Instances page itself, run on the small data set of `test_instances.py`."""
+
+import threading
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import instance_find as find
+from pages.shared import model, sources
+from tests.app.test_instances import BUILT, LABELS, RAW, SAME, K, answer_at
+from xmlcore.figures import RIDGE_PS
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """The page in a session of its own, with the tiny data set alone; called with a link, it runs."""
+    monkeypatch.setattr(sources, "names", lambda: ["Tiny"])
+    monkeypatch.setattr(sources, "raw", lambda title: RAW)
+
+    def open_page(**link: str) -> AppTest:
+        test = AppTest.from_file("../../app.py", default_timeout=120)
+        test.query_params.update({"K": str(K), "reg_lambda": "0.5", **link})
+        test.switch_page("pages/instances.py")
+        test.run()
+        for thread in threading.enumerate():
+            if thread.name == "factorise Tiny":
+                thread.join()
+        return test.run()
+
+    return open_page
+
+
+def html_of(test: AppTest) -> str:
+    return " ".join(element.proto.body for element in test.get("html"))
+
+
+@pytest.mark.parametrize("text", ["🎲", ".*", "?!"])
+def test_a_search_without_a_word_finds_nothing_and_says_so(page, text):
+    assert find.found(answer_at(SAME), text, "any").size == 0
+    test = page(instance="4")
+    test.text_input(key="find").set_value(text).run()
+    assert "<h3>doc-4</h3>" in html_of(test)
+    assert any("there is no word in it" in info.value for info in test.info)
+
+
+def test_what_is_searched_is_not_taken_for_markdown(page):
+    test = page(instance="4")
+    test.text_input(key="find").set_value("*a*_b_ <b>x</b> $a$ [l](http://x)").run()
+    (said,) = [info.value for info in test.info]
+    assert r"“\*a\*\_b\_ \<b\>x\</b\> \$a\$ \[l\]\(http\://x\)”" in said
+
+
+def test_asking_for_the_most_labels_goes_to_the_instance_that_has_them(page):
+    most = int(np.argmax(np.diff(BUILT.Y_test.indptr)))
+    test = page(instance=str(most + 1))
+    test.selectbox(key="show").set_value("most labels").run()
+    assert test.session_state["instance"] == most
+    assert test.query_params["instance"] == str(most)
+
+
+def test_the_address_leaves_out_the_instance_that_nobody_has_chosen(page):
+    test = page()
+    assert "instance" not in test.query_params
+    shown = test.session_state["instance"]
+    test.button(key="instance_after").click().run()
+    assert test.query_params["instance"] == str(test.session_state["instance"])
+    test.button(key="instance_before").click().run()
+    assert test.session_state["instance"] == shown
+    assert "instance" not in test.query_params
+
+
+def test_an_instance_that_nobody_has_chosen_is_in_the_address_once_another_would_be_the_first(page):
+    test = page()
+    test.sidebar.slider(key="K").set_value(K + 1).run()
+    assert test.query_params["instance"] == str(test.session_state["instance"])
+
+
+def test_a_link_opens_an_instance_and_a_label(page):
+    test = page(instance="4", label="3")
+    assert not test.exception
+    assert "<h3>doc-4</h3>" in html_of(test)
+    assert test.session_state[test.session_state["_label_choice"].key] == 3
+    assert "<b>sound</b> scores" in html_of(test)
+    assert len(test.get("plotly_chart")) == 2
+
+
+@pytest.mark.parametrize(
+    ("link", "named"),
+    [
+        ({"instance": "30"}, "instance = 30 was refused: Tiny has the test instances 0 to 29"),
+        ({"instance": "-1"}, "instance = -1 was refused"),
+        ({"instance": "doc"}, "instance = doc was refused"),
+        ({"instance": "4", "label": "6"}, "label = 6 was refused: Tiny has the labels 0 to 5"),
+    ],
+)
+def test_what_a_link_asks_for_and_is_not_there_is_named(page, link, named):
+    test = page(**link)
+    assert not test.exception
+    assert any(named in warning.value for warning in test.warning)
+    assert "<h3>doc-" in html_of(test)
+
+
+def test_a_label_that_was_never_seen_is_told_to_have_no_score(page):
+    test = page(instance="4", label="5")
+    assert not test.exception
+    assert any("on no training instance" in info.value for info in test.info)
+    assert not test.get("plotly_chart")
+
+
+def test_a_link_inside_the_app_opens_an_instance(page):
+    test = page(view="Your own document")
+    test.session_state["instance"], test.session_state["label"] = 7, 1
+    test.run()
+    assert "<h3>doc-7</h3>" in html_of(test)
+    assert test.query_params["instance"] == "7"
+    assert test.query_params["label"] == "1"
+
+
+def test_the_arrows_walk_over_what_was_found(page):
+    test = page(instance="4", find="chess")
+    rows = find.found(answer_at(SAME), "chess", "any").tolist()
+    test.session_state["instance"] = rows[0]
+    test.run()
+    assert test.button(key="instance_before").disabled
+    test.button(key="instance_after").click().run()
+    assert test.session_state["instance"] == rows[1]
+    assert test.query_params["instance"] == str(rows[1])
+
+
+def test_a_search_goes_to_the_first_that_it_finds_and_says_when_there_is_none(page):
+    test = page(instance="4")
+    test.text_input(key="find").set_value("doc-12").run()
+    assert "<h3>doc-12</h3>" in html_of(test)
+    test.text_input(key="find").set_value("zyzzyva").run()
+    assert "<h3>doc-12</h3>" in html_of(test)
+    assert any("zyzzyva" in info.value for info in test.info)
+
+
+def test_the_lists_come_at_once_and_the_explanations_say_that_they_are_coming(page, monkeypatch):
+    monkeypatch.setattr(model.Model, "ready", False)
+    test = page(instance="4")
+    assert not test.exception
+    assert "✓" in html_of(test)
+    assert any("explanations appear here" in info.value for info in test.info)
+
+
+def test_missing_labels_lead_to_their_instances(page):
+    test = page(view="Missing labels?")
+    assert not test.exception
+    (table,) = test.dataframe
+    assert table.value["Support"].is_monotonic_decreasing
+    first = table.value.iloc[0]
+    row, label = int(first["Instance"].removeprefix("doc-")), LABELS.index(first["Missing label?"])
+    assert BUILT.Y_test[row, label] == 0
+
+
+def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
+    test = page(view="Your own document")
+    test.text_area(key="document").set_value("chess engine <i>zyzzyva</i>").run()
+    assert not test.exception
+    assert "<mark class='unknown'>zyzzyva</mark>" in html_of(test)
+    assert "<i>" not in html_of(test)
+    assert len(test.get("plotly_chart")) == 2
+    test.text_area(key="document").set_value("zyzzyva").run()
+    assert "none of the features" in html_of(test)
+
+
+def test_with_reduced_features_the_words_of_a_typed_document_are_those_that_are_counted(page):
+    test = page(view="Your own document", features="tfidf+unit+svd:5")
+    test.text_area(key="document").set_value("chess engine zyzzyva").run()
+    assert not test.exception
+    assert "Underlined: not among the 10 words of the vocabulary, so without any effect: zyzzyva." in html_of(test)
+    assert "Its features, by weight" in html_of(test)
+    assert any(caption.value.startswith("By feature:") for caption in test.caption)
+
+
+def test_a_search_among_reduced_features_says_that_there_are_no_words_to_find(page):
+    test = page(instance="4", features="tfidf+unit+svd:5")
+    test.text_input(key="find").set_value("chess").run()
+    assert any("Their features are no words" in info.value for info in test.info)
+
+
+def test_with_a_lambda_of_its_own_ps_can_be_explained_itself(page):
+    test = page(instance="4", own_lambda_ps="true", reg_lambda_ps="2")
+    assert "PS has a λ of its own" in html_of(test)
+    test.segmented_control(key="explained").set_value(RIDGE_PS).run()
+    assert not test.exception
+    assert "with PS, at its own λ = 2" in html_of(test)
