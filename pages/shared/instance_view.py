@@ -111,9 +111,10 @@ def _true_labels(answer: Answer, subject: Subject) -> str:
 def _features(answer: Answer, subject: Subject) -> str:
     index, values = subject.features
     words = kind_of_features(answer)
+    weights = [f"{value:.2f}".replace("-", "−") for value in values.tolist()]
     chips = [
-        f"<span class='chip'>{escape(answer.dataset.feature_name(feature))} <small>{value:.2f}</small></span>"
-        for feature, value in zip(index.tolist()[:WORDS_SHOWN], values.tolist(), strict=False)
+        f"<span class='chip'>{escape(answer.dataset.feature_name(feature))} <small>{weight}</small></span>"
+        for feature, weight in zip(index.tolist()[:WORDS_SHOWN], weights, strict=False)
     ]
     rest = index.size - len(chips)
     more = f"<small>and {rest:,} more</small>" if rest else ""

@@ -14,7 +14,7 @@ def line(settings: Settings) -> None:
     While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
     """
     of = model.model_of(settings.data, settings.features)
-    seconds = st.session_state.get(model.LAST_SECONDS, 0.0)
+    _, seconds = st.session_state.get(model.LAST_ANSWER, (None, 0.0))
     waiting = of.begun and not of.ready and of.progress.error is None
 
     def told() -> None:

@@ -83,6 +83,14 @@ def test_a_lambda_at_which_rounding_may_show_is_warned_of():
     assert not app.exception
 
 
+def test_drawing_an_answer_again_does_not_count_as_the_last_answer():
+    app = start()
+    first = app.session_state[model.LAST_ANSWER]
+    assert app.run().session_state[model.LAST_ANSWER] is first
+    app.sidebar.slider(key="A").set_value(0.7).run()
+    assert app.session_state[model.LAST_ANSWER][0].A == 0.7
+
+
 def test_a_preset_sets_both_parameters_and_reset_takes_them_back():
     app = start()
     preset(app).set_value(PROPENSITY_PRESETS["Amazon-670K"]).run()
