@@ -1,10 +1,25 @@
 """The frame of the dashboard: page settings, menu and sidebar. Run it with `streamlit run app.py`."""
 
+import numpy  # noqa: F401
+import pandas  # noqa: F401
+import plotly.graph_objects as go
 import streamlit as st
 
-from pages.shared import behind, controls, frame, mirror, model, settings, show, sources, status
-
 st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
+# A browser's first chart comes with five megabytes of script, which it reads for a second and more. A chart that nobody
+# sees, drawn before the imports below, has it do so while the server begins, and not when the numbers are there. Plotly
+# takes numpy and pandas as it finds them, which may be half imported by another session: so they are imported first.
+st.html("<style>.st-key-unseen { display: none; }</style>")
+with st.container(key="unseen"):
+    unseen = st.empty()
+if "_begun" not in st.session_state:
+    st.session_state["_begun"] = True
+    with unseen.container():
+        st.metric("unseen", 0)
+        st.plotly_chart(go.Figure(go.Scatter()), key="unseen_chart")
+
+from pages.shared import behind, controls, frame, mirror, model, settings, show, sources, status  # noqa: E402
+
 page = frame.navigation()
 show.styles()
 names = sources.names()
@@ -31,3 +46,4 @@ with behind.visitor_first():
         with below:
             status.line(current)
 mirror.end_run()
+unseen.empty()

@@ -8,6 +8,11 @@ import pytest
 
 from tests.browser.conftest import Server, card_numbers, slider_value
 
+# When the cards were drawn, in the browser's own milliseconds since it asked for the page.
+CARDS_DRAWN = """setInterval(() => {
+    if (document.querySelector(".st-key-cards")) window.cardsDrawn ??= performance.now();
+}, 20)"""
+
 
 @dataclass
 class Cold:
@@ -24,6 +29,8 @@ def cold(chromium, tmp_path_factory) -> Iterator[Cold]:
     servers = [Server(folder / f"log-{name}.txt", folder / "cache") for name in ("one", "two")]
     contexts = [chromium.new_context(viewport={"width": 1280, "height": 720}) for _ in range(5)]
     pages = [context.new_page() for context in contexts]
+    for page in pages:
+        page.add_init_script(CARDS_DRAWN)
     for page, running in zip(pages, [servers[0]] * 4 + [servers[1]], strict=True):
         page.goto(running.url, wait_until="commit")
     for page in pages:
@@ -46,6 +53,15 @@ def test_four_visitors_of_a_cold_server_share_one_computation(cold):
     sidebars = [page.inner_text("[data-testid='stSidebar']") for page in cold.visitors[:4]]
     assert len({re.search(r"factorised in [\d.]+ s|read from the cache", text).group() for text in sidebars}) == 1
     assert all(page.locator("[data-testid='stException']").count() == 0 for page in cold.visitors)
+
+
+def test_a_browser_reads_the_script_of_charts_before_the_numbers_are_there_and_shows_none_for_it(cold):
+    for page in cold.visitors:
+        began = page.evaluate(
+            "performance.getEntriesByType('resource').find(file => file.name.includes('PlotlyChart')).startTime"
+        )
+        assert began < page.evaluate("window.cardsDrawn")
+        assert page.locator(".st-key-unseen .stPlotlyChart").count() == 0
 
 
 def test_two_servers_started_at_once_on_one_cache_give_the_same_numbers(cold):
