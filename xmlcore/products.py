@@ -49,14 +49,22 @@ def _sparse_times_dense(A: sparse.csr_array, B: np.ndarray, out: np.ndarray) -> 
 
 @njit(cache=True, nogil=True)
 def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
+    """Four entries at a time: the four rows of a large B are then fetched from memory side by side."""
     total = np.empty(B.shape[1])
     for i in range(start, stop):
         total[:] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            value = data[at]
-            row = B[indices[at]]
-            for j in range(row.size):
+        at, end = indptr[i], indptr[i + 1]
+        while at + 4 <= end:
+            a, b, c, d = data[at], data[at + 1], data[at + 2], data[at + 3]
+            row_a, row_b, row_c, row_d = B[indices[at]], B[indices[at + 1]], B[indices[at + 2]], B[indices[at + 3]]
+            for j in range(total.size):
+                total[j] += a * row_a[j] + b * row_b[j] + c * row_c[j] + d * row_d[j]
+            at += 4
+        while at < end:
+            value, row = data[at], B[indices[at]]
+            for j in range(total.size):
                 total[j] += value * row[j]
+            at += 1
         for j in range(total.size):
             out[i, j] = total[j]
 

@@ -31,7 +31,7 @@ from xmlcore.linalg import check_scale, gram
 
 Progress = Callable[[str, float], None]
 
-_BLOCK_BYTES = 512 << 20  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns
+_BLOCK_BYTES = 1 << 30  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns: the wider, the faster
 _ROWS = 4_096
 # Squared lengths, relative to the largest, below which a direction of a float32 Z is rounding noise.
 _NOISE = 1e-12
@@ -81,7 +81,7 @@ def truncated_svd(
     last one are exact after a few; among nearly equal ones at the end, which one is found hardly matters.
     seed: of the random start. progress: called with a stage and the fraction of it that is done.
 
-    Memory: 4 bytes for each of D×1.05 rank numbers, X twice, and about 2 GB. Raises DataError for an X that is not one
+    Memory: 4 bytes for each of D×1.05 rank numbers, X twice, and about 3 GB. Raises DataError for an X that is not one
     sparse block or holds only zeros, values that are not finite, or values that float32 cannot square and sum; for
     1 ≤ rank ≤ min(D, N) not met, and passes < 1.
     """

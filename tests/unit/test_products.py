@@ -1,8 +1,14 @@
-"""The compiled products, entered by several threads at once under the threading layer that cannot bear it."""
+"""The compiled products: rows of every length, and several threads at once under the layer that cannot bear it."""
 
 import os
 import subprocess
 import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from xmlcore import products
 
 SCRIPT = """
 import threading
@@ -30,3 +36,13 @@ def test_two_visitors_may_enter_the_parallel_loops_at_once_whatever_the_threadin
     environment = {**os.environ, "NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout.strip()) == (0, "wrong: 0"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_every_length_up_to_ten_are_summed_in_float64(dtype):
+    rng = np.random.default_rng(3)
+    lengths = np.arange(11)
+    indices = np.concatenate([np.sort(rng.choice(40, size, replace=False)) for size in lengths])
+    A = sparse.csr_array((rng.normal(size=indices.size), indices, np.concatenate([[0], np.cumsum(lengths)])), (11, 40))
+    B = rng.normal(size=(40, 7)).astype(dtype)
+    np.testing.assert_allclose(products.multiply((A,), B, np.float64), A.toarray() @ B, rtol=1e-13, atol=1e-13)
