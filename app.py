@@ -31,7 +31,7 @@ with st.sidebar:
     current, problem = controls.sidebar(names, model.lambda_range_of)
     below = st.container()
 settings.sync_hold()
-settings.show_refusals()
+frame.show_refusals()
 if problem:
     st.error(frame.plain_markdown(problem), icon=":material/error:")
 controls.body_controls(current, model.lambda_range_of)

@@ -12,6 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
+# Two processes on two cores: more BLAS threads than that wait for each other, and the whole takes half as long again.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 BROWSER, SERVERS = "tests/browser/", "tests/browser/test_servers.py"
 MAIN = sys.modules["__main__"]
 

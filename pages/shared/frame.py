@@ -11,7 +11,7 @@ from functools import wraps
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.shared.settings import Settings
+from pages.shared.settings import REFUSED, Settings
 from xmlcore import DataError
 
 SETTINGS = "_settings_of_this_run"
@@ -58,6 +58,19 @@ def plain_markdown(text: str) -> str:
     """The text such that Markdown shows it as it is."""
     text = text.replace(":material/", ":\u2060material/")  # Streamlit draws an icon even where the colon is escaped
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:&])", r"\\\1", text)
+
+
+def warn_of_refused(sentences: list[str]) -> None:
+    """A note of what a link asks for and is not there; the sentences quote the link, which anybody may have written."""
+    st.warning("  \n".join(map(plain_markdown, sentences)), icon=":material/link_off:")
+
+
+def show_refusals() -> None:
+    """Names the refused values above the page, until the visitor closes the note."""
+    if st.session_state.get(REFUSED):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            warn_of_refused(st.session_state[REFUSED])
+            st.button("Close", key="close_refused", on_click=lambda: st.session_state.update({REFUSED: []}))
 
 
 def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:

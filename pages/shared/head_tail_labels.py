@@ -99,10 +99,7 @@ def chosen_label(data: str, n_labels: int) -> int | None:
         value = None  # it was another data set's
     label = None if value is None else as_label(value, n_labels)
     if value is not None and label is None:
-        st.warning(
-            f"label = {value} was refused: expected a whole number from 0 to {n_labels - 1}.",
-            icon=":material/link_off:",
-        )
+        frame.warn_of_refused([f"label = {value} was refused: expected a whole number from 0 to {n_labels - 1}."])
     choose(label)
     state[LAST] = (data, label)
     return label

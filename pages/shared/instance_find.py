@@ -165,7 +165,7 @@ def write_link() -> None:
 def show_refusals() -> None:
     """Names what a link asked for and is not there, until the visitor goes on."""
     if st.session_state.get(REFUSED):
-        st.warning("  \n".join(st.session_state[REFUSED]), icon=":material/link_off:")
+        frame.warn_of_refused(st.session_state[REFUSED])
 
 
 def go(row: int, label: int | None = None, view: str = VIEWS[0]) -> None:

@@ -150,14 +150,6 @@ def note_refusals(data_names: list[str]) -> None:
             st.rerun()
 
 
-def show_refusals() -> None:
-    """Names the refused values above the page, until the visitor closes the note."""
-    if st.session_state.get(REFUSED):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.warning("  \n".join(st.session_state[REFUSED]), icon=":material/link_off:")
-            st.button("Close", key="close_refused", on_click=lambda: st.session_state.update({REFUSED: []}))
-
-
 def held() -> Settings | None:
     """The setting that is held as a ghost, or None."""
     return st.session_state.get(HOLD_KEY)

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import instance_find as find
 from pages.shared import model, sources
+from pages.shared.frame import plain_markdown
 from tests.app.test_instances import BUILT, LABELS, RAW, SAME, K, answer_at
 from xmlcore.figures import RIDGE_PS
 
@@ -90,14 +91,14 @@ def test_a_link_opens_an_instance_and_a_label(page):
     [
         ({"instance": "30"}, "instance = 30 was refused: Tiny has the test instances 0 to 29"),
         ({"instance": "-1"}, "instance = -1 was refused"),
-        ({"instance": "doc"}, "instance = doc was refused"),
+        ({"instance": "![](http://x/y.png)"}, "instance = ![](http://x/y.png) was refused"),
         ({"instance": "4", "label": "6"}, "label = 6 was refused: Tiny has the labels 0 to 5"),
     ],
 )
 def test_what_a_link_asks_for_and_is_not_there_is_named(page, link, named):
     test = page(**link)
     assert not test.exception
-    assert any(named in warning.value for warning in test.warning)
+    assert any(plain_markdown(named) in warning.value for warning in test.warning)
     assert "<h3>doc-" in html_of(test)
 
 

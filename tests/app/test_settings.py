@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import controls, settings
+from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 
 
@@ -39,10 +40,10 @@ def test_what_is_used_instead_of_a_refused_value_is_what_the_sentence_says(key, 
     assert not app.exception
     assert not app.error
     (warning,) = [each.value for each in app.warning]
-    assert f"{key} = {text} was refused" in warning
+    assert plain_markdown(f"{key} = {text} was refused") in warning
     controls = [*app.sidebar.slider, *app.sidebar.text_input, *app.sidebar.toggle]
     assert next(each.value for each in controls if each.key == key) == used
-    assert f"Using {str(used).lower() or 'the features that suit the data set'}." in warning
+    assert plain_markdown(f"Using {str(used).lower() or 'the features that suit the data set'}.") in warning
 
 
 def test_a_lambda_of_its_own_for_ps_is_told_where_it_is_set():

@@ -51,7 +51,8 @@ class Server:
                 cwd=ROOT,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "XMLCORE_CACHE": str(cache)},
+                env={key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+                | {"XMLCORE_CACHE": str(cache)},
             )
         deadline = time.monotonic() + SECONDS
         while True:
@@ -105,18 +106,25 @@ def wait_until_idle(page) -> None:
     )
 
 
+@pytest.fixture(scope="session")
+def browser_context(chromium) -> Iterator[object]:
+    """One profile for all visits: the app's scripts are then compiled once, and not by every page anew."""
+    context = chromium.new_context(accept_downloads=True)
+    context.set_default_timeout(SECONDS * 1000)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def visit(chromium):
-    """visit(url, width=, height=, dark=) opens a page in a session of its own and waits until it is idle."""
-    contexts = []
+def visit(browser_context):
+    """visit(url, width=, height=, dark=) opens a page, which has a session of its own, and waits until it is idle."""
+    pages = []
 
     def open_page(url: str, width: int = 1280, height: int = 720, dark: bool = False):
-        context = chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(SECONDS * 1000)
+        page = browser_context.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         page.goto(url)
         page.locator("[data-testid='stMain']").wait_for()
         wait_until_idle(page)
@@ -124,8 +132,8 @@ def visit(chromium):
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
 
 
 def slider(page, label: str):
