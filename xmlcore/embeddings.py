@@ -101,25 +101,31 @@ def quantize(embeddings: np.ndarray, fitted_on: np.ndarray, k: int) -> dict[str,
 
 
 def shipped_width(name: str) -> int | None:
-    """The columns of the embeddings that come with the embedded data set of that name, or None.
+    """The columns of the embeddings that come with the embedded data set of that name, or that of a sample, or None.
 
     Little is read for it, unlike for `shipped_table`.
     """
-    return read_arrays(f"{name}-embeddings", "axes")["axes"].shape[1] if _is_shipped(name) else None
+    embedded = _embedded(name)
+    return None if embedded is None else read_arrays(f"{embedded}-embeddings", "axes")["axes"].shape[1]
 
 
-def _is_shipped(name: str) -> bool:
-    return name == "debtags" and (DATA / f"{name}-embeddings.npz").exists()
+def _embedded(name: str) -> str | None:
+    """The embedded data set whose embeddings are here and whose name, or a sample's of it, this is; or None."""
+    name = name.split(",")[0]  # a sample's name goes on with its size
+    return name if name == "debtags" and (DATA / f"{name}-embeddings.npz").exists() else None
 
 
-@lru_cache(maxsize=1)
 def shipped_table(name: str) -> EmbeddingTable | None:
-    """The embeddings that come with the embedded data set of that name, or None.
+    """The embeddings that come with the embedded data set of that name, or that of a sample, or None.
 
     Raises DataError where the data set was built anew and they were not.
     """
-    if not _is_shipped(name):
-        return None
+    embedded = _embedded(name)
+    return None if embedded is None else _read_table(embedded)
+
+
+@lru_cache(maxsize=1)
+def _read_table(name: str) -> EmbeddingTable:
     arrays = read_arrays(f"{name}-embeddings")
     lines = read_arrays(name, "instances")["instances"]
     if instance_digest(lines).tobytes() != arrays["instance_digest"].tobytes():

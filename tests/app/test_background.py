@@ -1,5 +1,7 @@
 """What a page shows when work behind it dies, is cancelled, or finds the disk full: a clear state, right numbers."""
 
+import os
+import signal
 import time
 
 import pytest
@@ -10,31 +12,37 @@ from pages.shared.settings import Settings
 from tests.app.test_frame import SECONDS, start
 from tests.full_disk import full_disk
 from xmlcore.store import Store
+from xmlcore.synthetic import make_dataset
 
 RETRY = "Factorise again"
 CACHES = (model.model_of, model.test_scores, model._evaluated)
+TITLE, MADE = "Made", make_dataset("bibtex", scale=0.5)
 
 
 @pytest.fixture(autouse=True)
-def nobody_was_here_before():
-    """Nothing is ready when a test begins, and nothing of it is left when it ends."""
+def nobody_was_here_before(monkeypatch):
+    """One data set, of which nothing is ready when a test begins, and nothing is left when it ends."""
+    monkeypatch.setattr(sources, "names", lambda: [TITLE])
+    monkeypatch.setattr(sources, "raw", lambda title: MADE)
+    before = [dict(cached.cache) for cached in CACHES]
     for cached in CACHES:
         cached.cache.clear()
     yield
-    for cached in CACHES:
+    for cached, found in zip(CACHES, before, strict=True):
         cached.cache.clear()
+        cached.cache.update(found)
 
 
 @pytest.fixture
 def in_a_process(monkeypatch, tmp_path) -> None:
-    """The embedded data set as if it were large: factorised in a process of its own."""
-    monkeypatch.setattr(model, "FLOAT64_LIMIT", 1_000)
+    """The data set as if it were large: factorised in a process of its own."""
+    monkeypatch.setattr(model, "FLOAT64_LIMIT", 100)
     kept = Store(tmp_path / "cache")
     monkeypatch.setattr(model, "store", lambda: kept)
 
 
 def the_model() -> model.Model:
-    return model.model_of(sources.names()[0], "")
+    return model.model_of(TITLE, "")
 
 
 def until(condition) -> None:
@@ -57,9 +65,11 @@ def retry(app: AppTest):
 
 
 def running_process(app: AppTest):
-    """The process that factorises, once it runs."""
+    """The process that factorises, once it runs; it is held up, so that it does not end before it is ended."""
     until(lambda: the_model().task and the_model().task.state == "running" and the_model().task._process)
-    return the_model().task._process
+    process = the_model().task._process
+    os.kill(process.pid, signal.SIGSTOP)
+    return process
 
 
 @pytest.mark.usefixtures("in_a_process")
@@ -101,7 +111,7 @@ def test_a_cancelled_process_is_called_cancelled():
     assert cards(app) == before
 
 
-@pytest.mark.parametrize("largest_in_a_thread", [1_000, 5_000], ids=["in a process", "in a thread"])
+@pytest.mark.parametrize("largest_in_a_thread", [100, 5_000], ids=["in a process", "in a thread"])
 def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest_in_a_thread):
     monkeypatch.setattr(model, "FLOAT64_LIMIT", largest_in_a_thread)
     with full_disk(tmp_path / "disk"):
@@ -129,7 +139,7 @@ def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):
 
 
 def test_an_answer_that_outlives_its_model_is_given_with_the_present_one():
-    settings = Settings(data=sources.names()[0])
+    settings = Settings(data=TITLE)
     before = model._answer(settings)
     model.model_of.cache.clear()
     after = model._answer(settings)

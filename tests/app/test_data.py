@@ -216,7 +216,7 @@ def test_another_session_does_not_see_an_upload_and_a_link_to_it_says_so(tmp_pat
     other = data_page(data=title)
     assert title not in other.sidebar.selectbox(key="data").options
     assert other.sidebar.selectbox(key="data").value == "Debtags"
-    assert any(f"no data set called “{title}”" in each.value for each in other.warning)
+    assert any(plain_markdown(f"no data set called “{title}”") in each.value for each in other.warning)
 
 
 def test_the_bounds_are_named_and_the_server_agrees_with_them():

@@ -25,6 +25,12 @@ def numbers(page) -> list[str]:
     return re.findall(r"\d+\.\d\d", page.locator(".st-key-learn_numbers tbody").inner_text())
 
 
+def assert_question_is_set(page, question) -> None:
+    assert page.locator("h5").inner_text().startswith(question.question)
+    assert typed_lambda(page) == question.settings.reg_lambda
+    assert settings_text(question.settings) in page.get_by_test_id("stMain").inner_text()
+
+
 def test_each_questions_link_sets_the_sliders_in_the_same_tab_and_survives_a_reload(server, visit):
     page = visit(f"{server.url}/learn?part=Five+questions&reg_lambda=7.3")
     for number, question in enumerate(QUESTIONS, start=1):
@@ -36,15 +42,14 @@ def test_each_questions_link_sets_the_sliders_in_the_same_tab_and_survives_a_rel
         page.keyboard.press("Enter")
         wanted = question.settings
         settled(page, f"Number(document.querySelector('[aria-label=\"λ, typed\"]').value) === {wanted.reg_lambda}")
-        before = numbers(page)
-        page.reload()
-        page.locator(".st-key-learn_numbers tbody").wait_for()
-        wait_until_idle(page)
         assert len(page.context.pages) == 1
-        assert page.locator("h5").inner_text().startswith(question.question)
-        assert typed_lambda(page) == wanted.reg_lambda
-        assert settings_text(wanted) in page.get_by_test_id("stMain").inner_text()
-        assert numbers(page) == before
+        assert_question_is_set(page, question)
+    before = numbers(page)
+    page.reload()
+    page.locator(".st-key-learn_numbers tbody").wait_for()
+    wait_until_idle(page)
+    assert_question_is_set(page, QUESTIONS[-1])
+    assert numbers(page) == before
 
 
 def test_the_answer_is_hidden_until_it_is_asked_for(server, visit):

@@ -69,6 +69,8 @@ def test_two_servers_started_at_once_on_one_cache_give_the_same_numbers(cold):
 
 
 def test_the_first_request_to_a_fresh_server_may_be_any_page_and_reads_the_cache(cold, visit, tmp_path):
+    for visitor in cold.visitors:
+        visitor.close()
     third = Server(tmp_path / "log.txt", cold.servers[0].cache)
     cold.servers.append(third)  # stopped, and its log read, with the others
     page = visit(f"{third.url}/instances?reg_lambda=7.3&K=3")

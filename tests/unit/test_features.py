@@ -18,6 +18,7 @@ from xmlcore.dataset import DataError, Dataset
 from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
 from xmlcore.recipe import FeatureRecipe, default_recipe
+from xmlcore.sampling import sample_training
 from xmlcore.words import unknown_words
 
 COUNTS = np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32)
@@ -357,6 +358,14 @@ def test_a_data_sets_own_texts_are_embedded_whatever_its_name(monkeypatch):
     ds = a_dataset(name="debtags", train_names=names, test_names=names[:2], train_texts=["abc", "b", "a"])
     assert fit_features(ds, "lm")[0].X_train[1].shape == (3, 128)  # without texts of the test instances
     assert fit_features(replace(ds, test_texts=["abc", "b"]), "lm")[0].X_train[1].shape == (3, 6)
+
+
+def test_a_sample_of_an_embedded_data_set_has_its_embeddings():
+    whole = load_dataset("debtags", None)
+    sample = sample_training(whole, 50)
+    at = np.flatnonzero(np.isin(whole.train_names, sample.train_names))
+    made, expected = (fit_features(ds, "lm")[0].X_train[1] for ds in (sample, whole))
+    np.testing.assert_array_equal(made, expected[at])
 
 
 def test_reduced_embeddings_keep_nearly_all_that_their_components_hold():
