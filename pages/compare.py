@@ -28,7 +28,7 @@ others = {**compare_baselines.trained(answer), **given}
 results = {name: comparison.evaluate_other(other, answer) for name, other in others.items()}
 
 # The answer: this data set's rows, and those of the systems whose predictions were given.
-st.subheader(f"{settings.data}: side by side")
+st.subheader(f"{frame.plain_markdown(settings.data)}: side by side")
 rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in results.items())]
 st.dataframe(comparison.best_in_bold(pd.DataFrame(rows).set_index("system")), alt="Metrics of each system in percent")
 st.caption(

@@ -57,7 +57,7 @@ def of_the_share(share: float) -> None:
         st.table(kept_table(points, answer.K), border="horizontal")
         st.caption(
             f"Of the value with the whole W, in percent; in brackets the value itself. Of {answer.rows_text} of "
-            f"{answer.dataset.name}. Above 100 %: dropping small weights may help by chance."
+            f"{frame.plain_markdown(answer.dataset.name)}. Above 100 %: dropping small weights may help by chance."
         )
     with right:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}

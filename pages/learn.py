@@ -82,7 +82,8 @@ def questions() -> None:
         )
         st.markdown(question.look_for)
         if settings.data != DATA:
-            st.info(f"The answers are about {DATA}, and the sidebar is set to {settings.data}. The link changes it.")
+            other = frame.plain_markdown(settings.data)
+            st.info(f"The answers are about {DATA}, and the sidebar is set to {other}. The link changes it.")
         with st.expander("Answer", key=f"answer_{number}"):
             st.markdown(question.answer)
     with right:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.shared import mirror
+from pages.shared.frame import plain_markdown
 from pages.shared.settings import (
     A_MAX,
     B_MAX,
@@ -201,5 +202,5 @@ def _reset_and_hold(settings: Settings) -> None:
             width="stretch",
         )
     if held() and (held().data, held().features) != (settings.data, settings.features):
-        whose = held().data if held().data != settings.data else "other features"
+        whose = plain_markdown(held().data) if held().data != settings.data else "other features"
         st.caption(f"The held setting is of {whose}, and is shown only there.")

@@ -52,7 +52,7 @@ def show_found(found: Found, key: str, entry: CatalogEntry | None = None) -> Non
     """What was found, and buttons to use it: as it is, or in a way that costs less."""
     st.markdown(sentence(found.name, found.profile))
     if found.notes:
-        st.caption("  \n".join(found.notes))
+        st.caption("  \n".join(map(frame.plain_markdown, found.notes)))
     recipe = FeatureRecipe.parse(found.recipe)
     use = partial(_use, found, entry)
     data_cost.offer(found.outline, recipe, use, key, as_it_is="Use this data set")

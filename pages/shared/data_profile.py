@@ -53,9 +53,9 @@ def sentence(name: str, found: Profile) -> str:
     """What the data set is, and what makes it hard, in two sentences."""
     seen = found.n_labels - found.never_in_train
     text = (
-        f"**{name}** has {found.train.n_instances:,} training and {found.test.n_instances:,} test instances with "
-        f"{found.n_features:,} features and {found.n_labels:,} labels, {found.train.labels.mean:.2f} on a training "
-        "instance."
+        f"**{frame.plain_markdown(name)}** has {found.train.n_instances:,} training and "
+        f"{found.test.n_instances:,} test instances with {found.n_features:,} features and {found.n_labels:,} labels, "
+        f"{found.train.labels.mean:.2f} on a training instance."
     )
     if not seen:
         return f"{text} No training instance has a label: nothing can be learned from it."
@@ -107,11 +107,11 @@ def answer(of: Model) -> None:
     with st.container(key="data_cards"):
         for column, (title, value, help) in zip(st.columns(len(cards)), cards, strict=True):
             column.metric(title, value, help=help)
-    remarks = [*data.notes, *_remarks(found)]
+    remarks = [*map(frame.plain_markdown, data.notes), *_remarks(found)]
     if remarks:
         st.caption("  \n".join(remarks))
     if data.source:
-        st.caption(f"Source: {data.source}")
+        st.caption(f"Source: {data.source if entry else frame.plain_markdown(data.source)}")
     st.markdown("[Upload, download or make another data set](#another-data-set) · [Features and cost](#features)")
 
 

@@ -155,7 +155,7 @@ def _choices(recognition: Recognition) -> None:
     def choose_split() -> None:
         state[SPLIT] = int(state[SPLIT_KEY])
 
-    st.markdown(f"Recognised as **{FORMATS[recognition.format].title}**: {recognition.reason}.")
+    st.markdown(f"Recognised as **{FORMATS[recognition.format].title}**: {plain_markdown(recognition.reason)}.")
     left, right = st.columns(2)
     chosen = left.selectbox(
         "Read it as",
@@ -163,7 +163,7 @@ def _choices(recognition: Recognition) -> None:
         key=FORMAT_KEY,
         on_change=choose_format,
         format_func=lambda name: FORMATS[name].title + ("" if name in claims else " (not recognised)"),
-        help="; ".join(f"{FORMATS[name].title}: {claim.reason}" for name, claim in claims.items()),
+        help="; ".join(f"{FORMATS[name].title}: {plain_markdown(claim.reason)}" for name, claim in claims.items()),
     )
     splits = claims[chosen].split_columns if chosen in claims else 0
     if splits > 1:

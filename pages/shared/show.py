@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.shared.frame import plain_markdown
 from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import held as held_setting
 from pages.shared.settings import lambda_text, settings_text
@@ -203,7 +204,8 @@ def notes(answer: Answer) -> None:
     """What a reader of the numbers must know: which rows, which setting, which ruler, and what was cut."""
     data, evaluation, settings = answer.dataset, answer.evaluation, answer.settings
     sentences = [
-        f"All numbers in percent, of {answer.rows_text} of {data.name}, at {settings_text(settings)}; {ruler(answer)}."
+        f"All numbers in percent, of {answer.rows_text} of {plain_markdown(data.name)}, at {settings_text(settings)}; "
+        f"{ruler(answer)}."
     ]
     ghost = held_setting()
     if ghost and (ghost.data, ghost.features) == (settings.data, settings.features):

@@ -1,6 +1,7 @@
 """The Instances page itself, run on the small data set of `test_instances.py`."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import instance_find as find
 from pages.shared import model, sources
-from pages.shared.frame import plain_markdown
+from pages.shared.frame import PAGES, plain_markdown
 from tests.app.test_instances import BUILT, LABELS, RAW, SAME, K, answer_at
 from xmlcore.figures import RIDGE_PS
 
@@ -188,3 +189,21 @@ def test_with_a_lambda_of_its_own_ps_can_be_explained_itself(page):
     test.segmented_control(key="explained").set_value(RIDGE_PS).run()
     assert not test.exception
     assert "with PS, at its own λ = 2" in html_of(test)
+
+
+@pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
+def test_the_name_of_a_data_set_is_text_on_every_page(monkeypatch, entry):
+    name = "![](http://x/y.png) $a$"
+    monkeypatch.setattr(sources, "names", lambda: [name])
+    monkeypatch.setattr(sources, "raw", lambda title: replace(RAW, name=name, notes=(name,), source=name))
+    test = AppTest.from_file("../../app.py", default_timeout=120)
+    test.query_params.update(
+        {"K": str(K), "hold": f"{name} 2~3.0~false~3.0~0.55~1.5~5~false~", "part": "Five questions"}
+    )
+    test.switch_page(entry.path)
+    test.run()
+    assert not test.exception
+    kinds = (test.markdown, test.caption, test.info, test.warning, test.error, test.subheader, test.title)
+    shown = [each.value for kind in kinds for each in kind] + [each.label for each in test.button]
+    assert not [text for text in shown if "![](" in text or "$a$" in text]
+    assert any(plain_markdown(f"{name} 2") in text for text in shown)  # the note on what is held
