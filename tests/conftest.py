@@ -14,16 +14,25 @@ hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
 # Two processes on two cores: more BLAS threads than that wait for each other, and the whole takes half as long again.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-BROWSER, SERVERS = "tests/browser/", "tests/browser/test_servers.py"
 MAIN = sys.modules["__main__"]
+# In this order, and handed out whole: two processes have a server and a browser each, at different times if they can.
+BROWSER = ("tests/browser/test_servers.py", "tests/browser/test_tune.py", "tests/browser/test_every_page.py")
+ORDER = (*BROWSER, "tests/app/", "tests/browser/", "tests/unit/")
+
+
+def place(nodeid: str) -> int:
+    """Where a test stands in the order."""
+    return next((place for place, beginning in enumerate(ORDER) if nodeid.startswith(beginning)), len(ORDER))
 
 
 class JourneysTogether(LoadScopeScheduling):
-    """The browser's journeys in one process, since they share a server, beside them file by file."""
+    """Two groups of the browser's journeys, each of which shares a server, and beside them file by file."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
-        return BROWSER if file.startswith(BROWSER) and file != SERVERS else file
+        if not file.startswith("tests/browser/"):
+            return file
+        return "a fresh server" if file in BROWSER else "journeys"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> JourneysTogether:
@@ -32,8 +41,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Journey
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first: the journeys, and beside them the servers that are started for one test."""
-    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), item.nodeid.startswith(SERVERS)))
+    """The servers just started first, since they want to be cold, and what is short last."""
+    items.sort(key=lambda item: place(item.nodeid))
 
 
 @pytest.fixture(scope="session")

@@ -115,16 +115,31 @@ def _starts_with_feature(text, at):
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_row(indices, values, start, stop):
-    order = np.argsort(indices[start:stop])
-    indices[start:stop] = indices[start:stop][order]
-    values[start:stop] = values[start:stop][order]
+def _sort_row(keys, values, start, stop):
+    """Sorts keys[start:stop], and values with them, in place; both may be one array. A Shell sort.
+
+    Written out, since numba takes seconds to compile numpy's sort, which the first reader of a file would wait for.
+    """
+    gap = 1
+    while gap < (stop - start) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for at in range(start + gap, stop):
+            key, value = keys[at], values[at]
+            place = at
+            while place >= start + gap and keys[place - gap] > key:
+                keys[place] = keys[place - gap]
+                values[place] = values[place - gap]
+                place -= gap
+            keys[place] = key
+            values[place] = value
+        gap //= 3
 
 
 @numba.njit(cache=True, nogil=True)
 def _sorted_labels(labels, start, stop):
     """Sorts labels[start:stop] and drops repetitions; the new end."""
-    labels[start:stop] = np.sort(labels[start:stop])
+    _sort_row(labels, labels, start, stop)
     end = start
     for at in range(start, stop):
         if end == start or labels[at] != labels[end - 1]:
@@ -190,12 +205,8 @@ def parse_lines(text, form, base, n_features, n_labels, features, values, row_fe
             Zero values are left out; features and labels of a row are put in order.
         report: int64 of REPORT_SIZE, zeros. CODE stays OK or says what is wrong at byte POSITION, in line LINE from 0.
     """
-    at = 0
-    line = 0
-    rows = 0
-    filled = 0
-    n_filled = 0
-    blank_lines = 0
+    # Typed, since numba compiles what is called with a literal 0 once more for that.
+    at = line = rows = filled = n_filled = blank_lines = np.int64(0)
     while at < len(text):
         report[LINE] = line
         line += 1
