@@ -15,6 +15,16 @@ def test_a_lambda_is_accepted_however_it_is_written(text):
     assert settings.refusals({"reg_lambda": text}, ["Debtags"]) == []
 
 
+@pytest.mark.parametrize(("text", "shown"), [("93", 93), ("93.0", 93), ("-3", 3)])
+def test_a_link_may_write_lambda_in_any_way_and_a_refused_one_leaves_the_usual(text, shown):
+    app = AppTest.from_file("../../app.py", default_timeout=240)
+    app.query_params["reg_lambda"] = text
+    app.run()
+    assert app.sidebar.number_input(key="reg_lambda").value == shown
+    told = [plain_markdown(f"reg_lambda = {text} was refused") in each.value for each in app.warning]
+    assert told == [True] * (text == "-3")
+
+
 @pytest.mark.parametrize(
     ("key", "text"),
     [
