@@ -115,6 +115,25 @@ def test_features_in_any_order_are_sorted_and_zeros_are_not_stored(put):
     assert ds.X_train.data.tolist() == [1, 3]
 
 
+@given(st.integers(0, 1_000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, 2**32 - 1))))
+@settings(max_examples=50)
+def test_rows_of_any_length_are_sorted_as_numpy_sorts_them(tmp_path_factory, drawn):
+    longest, length, seed = drawn
+    rng = np.random.default_rng(seed)
+    features = rng.permutation(longest + 1)[: length + 1]
+    labels = rng.integers(0, longest + 1, size=length + 1)
+    path = tmp_path_factory.mktemp("rows") / "train.txt"
+    entries = " ".join(f"{feature}:{feature + 1}" for feature in features)
+    path.write_text(f"0 0:1\n{','.join(map(str, labels))} {entries}\n0 0:1\n")
+    test = path.with_name("test.txt")
+    test.write_text("0 0:1\n")
+    ds = read([path, test])
+    row, marks = ds.X_train[[1]], ds.Y_train[[1]]
+    assert row.indices.tolist() == np.sort(features).tolist()
+    assert row.data.tolist() == (np.sort(features) + 1).tolist()
+    assert marks.indices.tolist() == np.unique(labels).tolist()
+
+
 def test_a_label_that_is_named_again_counts_once(put):
     ds = read([put("train.txt", "2,0,2 0:1\n"), put("test.txt", "2 0:1\n")])
     assert ds.Y_train.indices.tolist() == [0, 2]
