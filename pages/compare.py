@@ -58,9 +58,9 @@ if given:
             label = f"Remove {frame.plain_markdown(name)}"
             st.button(label, key=f"remove_{name}", on_click=given.pop, args=(name, None), type="tertiary")
 
-compare_baselines.section(answer)
-
+# In what they differ: by label frequency, in general, and instance by instance.
 if others:
+    st.subheader("Where they differ")
     bins = frequency_bins(data.label_counts, "tens")
     heights = {
         RIDGE: comparison.contribution_by_bin(answer.evaluation.ridge, answer, bins),
@@ -89,7 +89,7 @@ if others:
         f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
     )
     if other.shortest < answer.K:
-        st.caption(f"Some lists of {shown_name} have only {other.shortest} labels; what is missing counts as wrong.")
+        st.caption(f"The shortest lists of {shown_name} have {other.shortest} of {answer.K}; what is missing is wrong.")
     only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
     apart = np.argsort(shared_ps.by_row, kind="stable")
     apart = apart[shared_ps.by_row[apart] < 1] if only else apart
@@ -100,6 +100,8 @@ if others:
     )
     if len(apart) > MOST_ROWS:
         st.caption(f"The first {MOST_ROWS} of {len(apart):,} test instances, those with the least in common with PS.")
+
+compare_baselines.section(answer)
 
 # What the paper reports.
 st.subheader("What the paper reports")

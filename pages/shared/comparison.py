@@ -97,7 +97,7 @@ def contribution_by_bin(result: VariantResult, answer: Answer, bins: FrequencyBi
 
 
 def side_by_side(other: OtherSystem, answer: Answer, shared: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
-    """Instance by instance: true labels, ours with and without PS, and theirs, the K first of each.
+    """Instance by instance: theirs, true labels, and ours with and without PS, the K first of each.
 
     shared: how much of their list and ours with PS is in common, of each test instance. rows: those to show.
     """
@@ -110,9 +110,9 @@ def side_by_side(other: OtherSystem, answer: Answer, shared: np.ndarray, rows: n
         {
             "instance": [data.test_name(row) for row in rows],
             "in common with PS (%)": 100 * shared[rows],
+            other.name: [names(other.top[row, :k]) for row in rows],
             "true": [names(data.Y_test[[row]].indices) for row in rows],
             "XML-ridge": [names(answer.evaluation.ridge.top[row, :k]) for row in rows],
             "XML-ridge with PS": [names(answer.evaluation.ps.top[row, :k]) for row in rows],
-            other.name: [names(other.top[row, :k]) for row in rows],
         }
     )
