@@ -89,7 +89,9 @@ if others:
         f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
     )
     if other.shortest < answer.K:
-        st.caption(f"The shortest lists of {shown_name} have {other.shortest} of {answer.K}; what is missing is wrong.")
+        st.caption(
+            f"The shortest lists of {shown_name} have {other.shortest} of {answer.K} labels; the rest counts as wrong."
+        )
     only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
     apart = np.argsort(shared_ps.by_row, kind="stable")
     apart = apart[shared_ps.by_row[apart] < 1] if only else apart
