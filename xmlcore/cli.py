@@ -1,12 +1,14 @@
 """The command line: `python -m xmlcore data | fetch | evaluate | convert | cache`.
 
 Results go to the standard output, progress and errors to the standard error. The exit code is 0, 1 where the data
-cannot be used or written (one line says why), or 2 where the command is not understood.
+cannot be used or written (one line says why) or nobody reads the output to its end, or 2 where the command is not
+understood.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -33,6 +35,28 @@ _LINE_SECONDS = 0.5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code. arguments: those of the process where None."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            print(end="", flush=True)  # here and not as Python ends, so that a closed pipe shows in time
+    except BrokenPipeError:
+        _drop_output()
+        return 1
+
+
+def _drop_output() -> None:
+    """Sends what cannot be written to a closed pipe nowhere, or Python would complain of it as it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            print(end="", file=stream, flush=True)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)

@@ -1,5 +1,6 @@
 """The command line: what it prints, what it writes, and how it ends."""
 
+import os
 import re
 import subprocess
 import sys
@@ -119,3 +120,28 @@ def test_the_module_runs_and_refuses_an_unknown_command():
     assert run.returncode == 2
     assert "dance" in run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["data"], ["evaluate", "{folder}", "--K", "1"], ["convert", "{folder}", "{folder}2"]]
+)
+@pytest.mark.parametrize("both", [False, True])
+def test_a_closed_pipe_ends_the_program_quietly(folder, arguments, both):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "xmlcore", *(argument.format(folder=folder) for argument in arguments)]
+    error = writing if both else subprocess.PIPE
+    run = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=error, text=True)
+    os.close(writing)
+    assert run.returncode == 1
+    assert not run.stderr
+
+
+def test_a_reader_that_stops_after_one_line_gets_it(monkeypatch):
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # each line is then written by itself, and the pipe breaks in between
+    command = [sys.executable, "-m", "xmlcore", "data"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline().startswith("debtags")
+        run.stdout.close()
+        assert "Error" not in run.stderr.read()
+    assert run.returncode in (0, 1)  # 0 where all was written before the pipe was closed

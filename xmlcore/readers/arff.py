@@ -20,6 +20,7 @@ from xmlcore.dataset import DataError
 from xmlcore.readers.arff_rows import feature_names, make_columns, read_rows
 from xmlcore.readers.arff_syntax import Header, read_header, unescaped
 from xmlcore.readers.files import DataFile, is_text, located, train_and_test
+from xmlcore.readers.names import without_companions
 from xmlcore.readers.parts import CERTAIN, POSSIBLE, Claim, Files, Format, Options, Parsed
 
 _RELATION = re.compile(rb"(?im)^\s*@(relation|attribute)\b")
@@ -48,7 +49,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = _arff_files(files)
     if not data:
         raise DataError(f"{files[0].name}: no @relation and @attribute; expected ARFF")
-    train_file, test_file = train_and_test(data, "attributes")
+    train_file, test_file = train_and_test(data, without_companions(files), "attributes")
     header = read_header(train_file)
     labels = _labels(header, train_file, files)
     columns = make_columns(header, labels, train_file, header)

@@ -14,7 +14,7 @@ import csv
 
 from xmlcore.dataset import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
-from xmlcore.readers.names import is_companion, with_companions
+from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed
 from xmlcore.readers.tables import Table, named_roles, parse_tables
 
@@ -66,7 +66,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = _csv_files(files) or [file for file in files if len(files) == 1]
     if not data:
         raise DataError(f"{files[0].name}: no table; expected CSV with a row of column names")
-    train, test = train_and_test(data, "tables")
+    train, test = train_and_test(data, without_companions(files), "tables")
     tables = _table(train), None if test is None else _table(test)
     return with_companions(parse_tables(*tables, options.limits), files)
 
@@ -74,6 +74,8 @@ def _read(files: Files, options: Options) -> Parsed:
 def _table(file: DataFile) -> Table:
     separator = _separator(file)
     if separator is None:
+        if next(text_lines(file), None) is None:  # which also says where a file is no text
+            raise located(file, None, "is empty; expected a row of column names, and instances below it")
         raise located(file, 1, "has one column only; expected columns for text and labels, with commas between")
     reader = csv.reader((line + "\n" for _, line in text_lines(file)), delimiter=separator, strict=True)
     rows = []

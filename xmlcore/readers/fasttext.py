@@ -9,7 +9,7 @@ from __future__ import annotations
 from xmlcore.dataset import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.labels import LabelledTexts, with_labels
-from xmlcore.readers.names import is_companion, with_companions
+from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed
 
 PREFIX = "__label__"
@@ -28,7 +28,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = _fasttext_files(files)
     if not data:
         raise DataError(f"{files[0].name}: no word begins with {PREFIX}; expected labels such as {PREFIX}sport")
-    train, test = train_and_test(data, f"{PREFIX} words")
+    train, test = train_and_test(data, without_companions(files), f"{PREFIX} words")
     sides = _side(train), None if test is None else _side(test)
     return with_companions(with_labels(*sides, options.limits, numbered=False), files)
 
@@ -44,6 +44,8 @@ def _side(file: DataFile) -> LabelledTexts:
             raise located(file, number, f"{PREFIX} stands without a name; expected such as {PREFIX}sport")
         labels.append(found)
         texts.append(" ".join(word for word in words if not word.startswith(PREFIX)))
+    if not any(labels):
+        raise located(file, None, f"no word begins with {PREFIX}; expected labels such as {PREFIX}sport")
     return LabelledTexts(texts, labels)
 
 

@@ -24,6 +24,7 @@ _ROLES = {
     **dict.fromkeys(("test", "testing", "tst", "te", "ts"), "test"),
     **dict.fromkeys(("valid", "validation", "val", "dev"), "valid"),
 }
+_WORD = re.compile(r"[A-Z]+[a-z]*|[a-z]+")
 
 
 @dataclass(frozen=True)
@@ -174,22 +175,59 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
 def role(file: DataFile) -> str | None:
     """ "train", "test" or "valid" by a word of the file's name, or of the folder that it is in; None without one."""
     for text in (PurePosixPath(file.base).stem, PurePosixPath(file.folder).name):
-        words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower())
-        for word in reversed(words):
-            if word in _ROLES:
-                return _ROLES[word]
-        for word in words:
-            if word.endswith(("train", "test")):
-                return "train" if word.endswith("train") else "test"
+        if found := _role_word(text):
+            return found[0]
     return None
 
 
-def train_and_test(files: Sequence[DataFile], what: str) -> tuple[DataFile, DataFile | None]:
+def _role_word(text: str) -> tuple[str, int, int] | None:
+    """The role that a word of `text` says, and where what says it begins and ends; None without one."""
+    words = list(_WORD.finditer(text))
+    for word in reversed(words):
+        if said := _ROLES.get(word[0].lower()):
+            return said, *word.span()
+    for word in words:
+        for end in ("train", "test"):
+            if word[0].lower().endswith(end):
+                return end, word.end() - len(end), word.end()
+    return None
+
+
+def _without_role(file: DataFile) -> tuple[str, ...]:
+    """The parts of a file's name in lower case, the words that `role` looks at replaced: equal for counterparts."""
+    folder = PurePosixPath(file.folder)
+    stem = PurePosixPath(file.base).stem
+    parts = [str(folder.parent), folder.name, stem]
+    for place in (1, 2):
+        if found := _role_word(parts[place]):
+            parts[place] = f"{parts[place][: found[1]]}*{parts[place][found[2] :]}"
+    return tuple(part.lower() for part in (*parts, file.base.removeprefix(stem)))
+
+
+def _with_counterparts(files: Sequence[DataFile], given: Sequence[DataFile]) -> list[DataFile]:
+    """`files`, and of those given the ones for training or testing that only this word tells from one of them."""
+    known = {(_without_role(file), role(file)) for file in files}
+    names = {name for name, _ in known}
+    sides = [(file, _without_role(file), role(file)) for file in given if role(file) in ("train", "test")]
+    return [*files, *(file for file, name, side in sides if name in names and (name, side) not in known)]
+
+
+def train_and_test(files: Sequence[DataFile], given: Sequence[DataFile], what: str) -> tuple[DataFile, DataFile | None]:
     """The training and the test file among files of one kind, told apart by their names; no test file for one alone.
 
-    Validation files are left out. Raises DataError, listing the names, where the choice is not clear.
+    Validation files are left out.
+
+    Args:
+        files: those that look like the kind that is read.
+        given: all that may be data. A file for training or testing among them counts as one of the kind where only
+            that word tells its name from one of `files`: its first lines are damaged, and reading it says where.
+            Without it, the data set would quietly be made of the other one alone.
+        what: what the files hold, for the message.
+
+    Raises DataError, listing the names, where the choice is not clear.
     """
-    wanted = [file for file in files if role(file) != "valid"] or list(files)
+    files = _with_counterparts(files, given)
+    wanted = [file for file in files if role(file) != "valid"] or files
     if len(wanted) == 1:
         return wanted[0], None
     train = [file for file in wanted if role(file) == "train"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from xmlcore.dataset import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
-from xmlcore.readers.names import ABOUT, with_companions
+from xmlcore.readers.names import ABOUT, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.tables import NUMBERED, Table, cell_text, named_roles, parse_tables
 
@@ -69,7 +69,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = json_files(files)
     if not data:
         raise DataError(f"{files[0].name}: no JSON object; expected one in each line, with text and labels")
-    train, test = train_and_test(data, "JSON")
+    train, test = train_and_test(data, without_companions(files), "JSON")
     parsed = parse_tables(_table(train), None if test is None else _table(test), options.limits)
     return with_companions(read_label_names(parsed, files), files)
 

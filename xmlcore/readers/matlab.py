@@ -17,7 +17,7 @@ from xmlcore.dataset import Block, DataError
 from xmlcore.readers.files import DataFile, located, role, train_and_test
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.matlab_file import read_matrices
-from xmlcore.readers.names import with_companions
+from xmlcore.readers.names import with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
 
 _SIDE = "train|trn|tr|test|tst|te|ts"
@@ -56,7 +56,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = _mat_files(files)
     if not data:
         raise DataError(f"{files[0].name}: is no MATLAB file; expected one with data and target")
-    train_file, test_file = train_and_test(data, "matrices")
+    train_file, test_file = train_and_test(data, without_companions(files), "matrices")
     pairs = _pairs(train_file, options.limits)
     if test_file is not None:
         more = _pairs(test_file, options.limits)
@@ -99,8 +99,8 @@ def _turns(pairs: list[_Pair]) -> tuple[bool, bool]:
         if rows_agree and len({(x[1], y[1]) for x, y in shapes}) == 1:
             return turns
     listed = ", ".join(f"{pair.X.shape} and {pair.Y.shape}" for pair in pairs)
-    name = pairs[0].file.name
-    raise DataError(f"{name}: features and labels have the shapes {listed}; expected one dimension in common")
+    names = " and ".join(dict.fromkeys(pair.file.name for pair in pairs))
+    raise DataError(f"{names}: features and labels have the shapes {listed}; expected one dimension in common")
 
 
 def _part(pair: _Pair, turns: tuple[bool, bool], notes: list[str]) -> Part:

@@ -38,16 +38,21 @@ def is_companion(file: DataFile) -> bool:
     return file.base.lower() in _COMPANIONS
 
 
+def without_companions(files: Files) -> list[DataFile]:
+    """The files that may be data: all but the small ones of this module."""
+    return [file for file in files if not is_companion(file)]
+
+
 def find(files: Files, *names: str) -> DataFile | None:
     """The first file with one of the names, in the order of the names; lower case."""
     by_name = {file.base.lower(): file for file in reversed(files)}
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def read_names(file: DataFile) -> np.ndarray:
-    """One name for each line; blank lines at the end are none."""
+def read_names(file: DataFile, count: int) -> np.ndarray:
+    """One name for each line; blank lines at the end are none where they are more than the `count` that is expected."""
     names = [line for _, line in text_lines(file)]
-    while names and not names[-1].strip():
+    while len(names) > count and not names[-1].strip():
         names.pop()
     return np.array(names, dtype=str)
 
@@ -100,7 +105,7 @@ def _width(part: Part) -> int:
 def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> np.ndarray | None:
     if file is None:
         return None
-    names = read_names(file)
+    names = read_names(file, count)
     if len(names) < count:
         notes.append(f"{file.name} has {len(names):,} names for {count:,} {what} and was left out.")
         return None
@@ -111,7 +116,7 @@ def _with_side(part: Part, side: str, files: Files, notes: list[str]) -> Part:
     rows = part.Y.shape[0]
     names = find(files, f"{side}_names.txt")
     if part.names is None and names is not None:
-        found = read_names(names)
+        found = read_names(names, rows)
         if len(found) == rows:
             part = replace(part, names=found)
         else:

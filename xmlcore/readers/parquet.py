@@ -12,7 +12,7 @@ from pyarrow import parquet
 from xmlcore.dataset import DataError
 from xmlcore.readers.files import DataFile, located, train_and_test
 from xmlcore.readers.limits import Limits
-from xmlcore.readers.names import with_companions
+from xmlcore.readers.names import with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed
 from xmlcore.readers.tables import Table, parse_tables
 
@@ -34,7 +34,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = _parquet_files(files)
     if not data:
         raise DataError(f"{files[0].name}: does not begin as a Parquet file does; expected one")
-    train, test = train_and_test(data, "Parquet")
+    train, test = train_and_test(data, without_companions(files), "Parquet")
     tables = _table(train, options.limits), None if test is None else _table(test, options.limits)
     return with_companions(parse_tables(*tables, options.limits), files)
 

@@ -15,7 +15,7 @@ from xmlcore.dataset import DataError
 from xmlcore.readers.csv_text import has_header
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.labels import LabelledTexts, find_delimiter, split_labels, with_labels
-from xmlcore.readers.names import is_companion, with_companions
+from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed
 from xmlcore.readers.xc_text import is_sparse_text
 
@@ -45,7 +45,7 @@ def _read(files: Files, options: Options) -> Parsed:
     data = _tab_files(files) or [file for file in files if len(files) == 1]
     if not data:
         raise DataError(f"{files[0].name}: no tab in the first lines; expected labels, a tab, and text")
-    train_file, test_file = train_and_test(data, "tabs")
+    train_file, test_file = train_and_test(data, without_companions(files), "tabs")
     sides = {file: _fields(file) for file in (train_file, test_file) if file is not None}
     # A text may hold tabs of its own, so that the most usual number of fields decides.
     width = 3 if np.median([len(row) for _, row in sides[train_file]]) > 2 else 2

@@ -18,6 +18,8 @@ from xmlcore.readers.archives import ignorable
 from xmlcore.readers.names import ABOUT, GIVEN_COUNTS
 
 _ROWS = 2_000
+_BOM = "\ufeff"
+_NOT_IN_A_LINE = re.compile(r"\r\n?|[\n\0]")
 # What a reader would take for a part of the data set, whoever put it there.
 _DATA = re.compile(r"(?i).+\.(txt|npz|npy)(\.gz)?|dataset\.json(\.gz)?")
 _COMPANIONS = (
@@ -37,6 +39,8 @@ def write_xc_text(ds: Dataset, folder: str | Path) -> Path:
     Blocks of features become one, side by side; dense ones are written without their zeros. Values are written with
     as many digits as bring back the same float32. Names, masked pairs, A and B, and the label counts of the training
     set as it was given are written too; raw texts and groups have no place in this format (write_npz keeps them).
+    Names stand one in a line: each line end (`\\n`, `\\r` or both together) and each zero character in them becomes a
+    blank. All else in them comes back, empty names too.
 
     Args:
         ds: the data set.
@@ -64,7 +68,8 @@ def write_npz(ds: Dataset, folder: str | Path) -> Path:
     """Writes a data set as numpy matrices: `X.trn.npz`, `Y.trn.npz`, `X.tst.npz`, `Y.tst.npz`, dense blocks as `.npy`.
 
     Further blocks are `X.block02.trn.npz` and so on, in their order. Names, raw texts, groups, masked pairs, A and B,
-    and the label counts of the training set as it was given are written too.
+    and the label counts of the training set as it was given are written too. Line ends and zero characters in names
+    and in texts become blanks, as in `write_xc_text`.
 
     Args and errors as in `write_xc_text`. Returns the folder.
     """
@@ -198,5 +203,10 @@ def _write_companions(ds: Dataset, folder: Path, label_names: str) -> None:
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    plain = (_NOT_IN_A_LINE.sub(" ", str(line)) for line in lines)
+    first = next(plain, None)
     with path.open("w", encoding="utf-8", newline="\n") as out:
-        out.writelines(" ".join(str(line).splitlines()) + "\n" for line in lines)
+        if first is not None:
+            # Readers take away a byte order mark at the very beginning, so that one of the text's own needs another.
+            out.write(f"{_BOM if first.startswith(_BOM) else ''}{first}\n")
+        out.writelines(f"{line}\n" for line in plain)

@@ -22,7 +22,7 @@ from xmlcore.dataset import DataError
 from xmlcore.readers import sparse_kernel as kernel
 from xmlcore.readers.assemble import take_part
 from xmlcore.readers.files import DataFile, is_text, located, role, text_lines, train_and_test
-from xmlcore.readers.names import is_companion, with_companions
+from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.sparse_lines import SparseLines, drop_blank_end, read_sparse_lines
 
@@ -136,7 +136,8 @@ def read_pair(files: Files, data: Files, read_file: Callable[[DataFile], SparseL
     """
     if not data:
         raise DataError(f"{files[0].name}: no line of labels and features, such as 3,17 12:0.5; expected sparse text")
-    train_file, test_file = train_and_test(data, "labels and features")
+    given = [file for file in without_companions(files) if not _SPLIT.search(file.base)]
+    train_file, test_file = train_and_test(data, given, "labels and features")
     train = read_file(train_file)
     test = None if test_file is None else read_file(test_file)
     notes = _label_notes(train, *([] if test is None else [test]))
@@ -163,7 +164,8 @@ def _read_file(file: DataFile, options: Options) -> SparseLines:
     rows = lines.X.shape[0]
     if points is not None and rows != points:
         raise located(file, 1, f"the header says {points} points but {rows} lines follow; expected the same number")
-    if rows == 0:
+    # A header that promises none means it: so a data set without test instances is written.
+    if rows == 0 and points is None:
         raise located(file, None, "holds no instance; expected lines such as 3,17 12:0.5")
     return lines
 

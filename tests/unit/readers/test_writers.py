@@ -97,6 +97,57 @@ def test_any_numbers_come_back_to_the_last_bit(tmp_path_factory, values, labels)
         np.testing.assert_array_equal(again.Y_test.toarray(), labels)
 
 
+# Among them what looks like the end of a file, of a line, or like a mark of its encoding.
+ODD = st.sampled_from(
+    ["", " ", "\t ", "\ufeff", "\ufeff\ufeffa", " a ", "\x0b", "\x85", "\u2028", "\x1e", '"', "#", "0 1"]
+)
+names = st.one_of(ODD, st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=5))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(names, min_size=4, max_size=4), st.sampled_from([write_xc_text, write_npz]))
+def test_any_names_come_back_empty_ones_at_the_end_too(tmp_path_factory, given_names, write):
+    X, Y = sparse.csr_array(np.eye(4, dtype=np.float32)), sparse.csr_array(np.eye(4, dtype=np.float32))
+    fields = ("label_names", "feature_names", "train_names", "test_names")
+    texts = {"train_texts": given_names, "test_texts": given_names} if write is write_npz else {}
+    ds = Dataset("n", X, Y, X, Y, **dict.fromkeys(fields, np.array(given_names)), **texts)
+    again = read(write(ds, tmp_path_factory.mktemp("names")))
+    for field in (*fields, *texts):
+        assert list(getattr(again, field)) == given_names, field
+    assert again.fingerprint == ds.fingerprint
+    assert again.notes == ()
+
+
+@WRITERS
+def test_line_ends_and_zero_characters_in_names_become_blanks(tmp_path, write):
+    ds = replace(bare(), label_names=["a\nb", "c\r\nd\r", "\n", "e\0f"])
+    assert read(write(ds, tmp_path)).label_names.tolist() == ["a b", "c d ", " ", "e f"]
+
+
+def test_blank_lines_beyond_the_number_of_names_are_none(put):
+    folder = put("set/train.txt", "2 2 2\n0 0:1\n1 1:1\n").parent
+    put("set/test.txt", "1 2 2\n0 0:1\n")
+    put("set/label_names.txt", "a\n\n\n \n")
+    put("set/train_names.txt", "p\nq\n\n")
+    put("set/feature_names.txt", "x\n")
+    ds = read(folder)
+    assert (ds.label_names.tolist(), ds.train_names.tolist(), ds.feature_names) == (["a", ""], ["p", "q"], None)
+    assert ds.notes == ("feature_names.txt has 1 names for 2 features and was left out.",)
+
+
+@WRITERS
+@pytest.mark.parametrize(("n_train", "n_test"), [(5, 0), (0, 2)])
+def test_a_side_without_instances_comes_back(tmp_path, write, n_train, n_test):
+    ds = bare()
+    if write is write_xc_text:
+        ds = replace(ds, X_train=sparse.csr_array(ds.X_train), X_test=sparse.csr_array(ds.X_test))
+    ds = replace(ds, X_train=ds.X_train[:n_train], Y_train=ds.Y_train[:n_train])
+    ds = replace(ds, X_test=ds.X_test[:n_test], Y_test=ds.Y_test[:n_test], test_names=np.array(["p", "q"])[:n_test])
+    again = read(write(ds, tmp_path))
+    assert (again.n_train, again.n_test) == (n_train, n_test)
+    assert again.fingerprint == ds.fingerprint
+
+
 def bare(n_features: int = 10, rows: int = 5) -> Dataset:
     """Dense features, and nothing that need not be there."""
     rng = np.random.default_rng(n_features)
