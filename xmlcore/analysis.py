@@ -282,7 +282,8 @@ def instance_marks(
 
 def _as_counts(label_counts: np.ndarray) -> np.ndarray:
     counts = np.asarray(label_counts)
-    if counts.ndim != 1 or not counts.size or not np.array_equal(counts, counts.astype(np.int64)) or counts.min() < 0:
+    numbers = counts.ndim == 1 and counts.size and counts.dtype.kind in "biuf" and np.isfinite(counts).all()
+    if not numbers or not np.array_equal(counts, counts.astype(np.int64)) or counts.min() < 0:
         raise DataError(f"label_counts has shape {counts.shape}; expected whole numbers of at least 0, one for a label")
     return counts.astype(np.int64)
 

@@ -14,12 +14,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import DataError, as_number, as_whole
+
 Block = sparse.csr_array | np.ndarray
 Features = Block | tuple[Block, ...]
-
-
-class DataError(ValueError):
-    """Input that cannot be used: the message says what is wrong, where, and what was expected."""
 
 
 def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ...]:
@@ -69,6 +67,7 @@ def _as_block(part: object, name: str) -> Block:
 def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmatrix | np.ndarray:
     """M, sparse of any format or dense, once it is known to have two dimensions and to hold real numbers."""
     if not sparse.issparse(M):
+        refuse_masked(M, name)
         try:
             M = np.asarray(M)
         except ValueError as error:
@@ -109,6 +108,13 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
     return labels
 
 
+def check_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> None:
+    """Raises DataError, naming the argument, where pairs to be masked are no sparse matrix of the labels' shape."""
+    if pairs is not None and not (sparse.issparse(pairs) and tuple(pairs.shape) == tuple(shape)):
+        seen = f"has shape {tuple(pairs.shape)}" if sparse.issparse(pairs) else f"is of type {type(pairs).__name__}"
+        raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
+
+
 def n_rows(X: Features) -> int:
     """The number of instances in X."""
     return (X[0] if isinstance(X, (list, tuple)) else X).shape[0]
@@ -122,6 +128,32 @@ def n_columns(X: Features) -> int:
 def take_rows(X: Features, rows: slice | np.ndarray) -> Features:
     """The given rows of X, in the same form (one block or a tuple of blocks)."""
     return tuple(block[rows] for block in X) if isinstance(X, (list, tuple)) else X[rows]
+
+
+def refuse_masked(values: object, name: str) -> None:
+    """Raises DataError where values are masked: as a plain array they would count as if they were not."""
+    if np.ma.is_masked(values):
+        raise DataError(f"{name} is an array with masked entries; expected one whose every value counts")
+
+
+def as_groups(groups: object, n_train: int, name: str = "groups") -> np.ndarray:
+    """The family of each training instance as whole numbers from 0, shape (n_train,), by the order of `groups`.
+
+    Raises DataError, naming the argument, for another length, and for entries that are missing or cannot be compared.
+    """
+    if np.shape(groups) != (n_train,):
+        raise DataError(f"{name} has shape {np.shape(groups)}; expected one entry for each of {n_train} training rows")
+    groups = np.asarray(groups)
+    # Whole numbers and texts cannot be missing, and NaN is the one value that differs from itself.
+    known = groups.dtype.kind in "biuSU"
+    missing = np.zeros(0, bool) if known else np.array([group is None or group != group for group in groups.tolist()])
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise DataError(f"{name} holds {groups[at]!r} for training row {at}; expected the family of every row")
+    try:
+        return np.unique(groups, return_inverse=True)[1]
+    except TypeError as error:
+        raise DataError(f"{name} holds entries of several kinds ({error}); expected numbers or texts") from error
 
 
 _VECTORS = ("feature_names", "label_names", "train_names", "test_names", "train_groups", "given_label_counts")
@@ -180,9 +212,9 @@ class Dataset:
             if (values := getattr(self, field)) is not None:
                 object.__setattr__(self, field, _as_vector(values, field))
         for field in ("A", "B"):
-            object.__setattr__(self, field, _as_float(getattr(self, field), field))
+            object.__setattr__(self, field, as_number(getattr(self, field), field))
         if self.given_n_train is not None:
-            object.__setattr__(self, "given_n_train", _as_int(self.given_n_train, "given_n_train"))
+            object.__setattr__(self, "given_n_train", as_whole(self.given_n_train, "given_n_train"))
         for side in ("train", "test"):
             blocks = as_blocks(getattr(self, f"X_{side}"), f"X_{side}")
             single = not isinstance(getattr(self, f"X_{side}"), (list, tuple))
@@ -200,9 +232,7 @@ class Dataset:
             values = getattr(self, f"{side}_{kind}", None)
             if values is not None and len(values) != rows:
                 raise DataError(f"{side}_{kind} has {len(values)} entries; expected one for each of {rows} instances")
-        pairs = getattr(self, f"{side}_filter")
-        if pairs is not None and pairs.shape != Y.shape:
-            raise DataError(f"{side}_filter has shape {pairs.shape}; expected that of Y_{side}, {Y.shape}")
+        check_mask(getattr(self, f"{side}_filter"), Y.shape, f"{side}_filter", f"Y_{side}")
 
     def _check_columns(self) -> None:
         train, test = (
@@ -282,20 +312,6 @@ def _as_vector(values: object, field: str) -> np.ndarray:
     if vector.ndim != 1:
         raise DataError(f"{field} has shape {vector.shape}; expected one dimension")
     return vector
-
-
-def _as_float(number: object, field: str) -> float:
-    try:
-        return float(number)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{field} is {number!r}; expected a number") from error
-
-
-def _as_int(number: object, field: str) -> int:
-    value = _as_float(number, field)
-    if not value.is_integer():
-        raise DataError(f"{field} is {number!r}; expected a whole number")
-    return int(value)
 
 
 def _update(digest: hashlib.blake2b, value: object) -> None:

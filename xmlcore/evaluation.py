@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import as_whole
+from xmlcore.dataset import DataError, check_mask
+from xmlcore.linalg import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
 from xmlcore.ranking import top_k, top_k_both, top_k_weighted
-from xmlcore.ridge import RidgeFactorization, default_memory_budget
+from xmlcore.ridge import RidgeFactorization
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,8 @@ def evaluate(
     """
     ruler = _ruler(Y, metric_inverse_propensity, ks)
     n_rows, n_labels = ruler.Y.shape
+    if n_labels != fac.n_labels:
+        raise DataError(f"Y has {n_labels} labels; expected {fac.n_labels}, as in training")
     check_rows(P, ruler.Y.shape, exclude)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     top = np.empty((n_rows, ruler.k_max), dtype=np.int32)
@@ -126,12 +130,12 @@ def evaluate_scores(
     to the result. The rest, and what is raised, as in `evaluate`.
     """
     ruler = _ruler(Y, metric_inverse_propensity, ks)
-    _check_rows(scores.shape, ruler)
+    _check_rows(np.shape(scores), ruler)
     if scores_ps is None:
         top, top_ps = top_k_both(scores, inverse_propensity, ruler.k_max, exclude)
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     else:
-        _check_rows(scores_ps.shape, ruler)
+        _check_rows(np.shape(scores_ps), ruler)
         top = top_k(scores, ruler.k_max, exclude)
         top_ps = top_k_weighted(scores_ps, inverse_propensity, ruler.k_max, exclude)
     return evaluate_rankings(
@@ -176,16 +180,12 @@ def evaluate_ranking(top: np.ndarray, ruler: Ruler, ks: Sequence[int] = (1, 3, 5
 
 def cut_ks(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     """The values of K ascending, each once, cut to the number of labels. Raises DataError for none and for K < 1."""
-    _largest(ks)
-    if min(ks) < 1 or any(k != int(k) for k in ks):
-        raise DataError(f"ks is {tuple(ks)}; expected whole numbers of at least 1")
-    return tuple(sorted({min(int(k), n_labels) for k in ks}))
+    return tuple(sorted({min(k, n_labels) for k in _whole(ks)}))
 
 
 def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None) -> Iterator[slice]:
     """Slices of rows whose scores (L) and projections (r') fit the budget; by default a quarter of the free memory."""
-    budget = default_memory_budget() if memory_budget is None else memory_budget
-    step = max(1, int(budget // (4 * (n_labels + 2 * rank))))
+    step = max(1, as_memory_budget(memory_budget) // (4 * (n_labels + 2 * rank)))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
@@ -197,22 +197,16 @@ def check_rows(P: np.ndarray, shape: tuple[int, int], exclude: sparse.csr_array 
     check_mask(exclude, shape)
 
 
-def check_mask(exclude: sparse.csr_array | None, shape: tuple[int, int]) -> None:
-    """Raises DataError where pairs to be left out of rankings come in another shape than the labels."""
-    if exclude is not None and tuple(exclude.shape) != tuple(shape):
-        raise DataError(f"exclude has shape {tuple(exclude.shape)}; expected that of the labels, {tuple(shape)}")
-
-
 def _ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray, ks: Sequence[int]) -> Ruler:
     if metric_inverse_propensity is None:
         raise DataError("metric_inverse_propensity is None; expected a weight for each label: ones where all are equal")
-    return make_ruler(Y, metric_inverse_propensity, _largest(ks))
+    return make_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
 
 
-def _largest(ks: Sequence[int]) -> int:
+def _whole(ks: Sequence[int]) -> list[int]:
     if np.ndim(ks) != 1 or len(ks) == 0:
         raise DataError(f"ks is {ks!r}; expected a sequence of at least one K")
-    return max(ks)
+    return [as_whole(k, "ks", at_least=1) for k in ks]
 
 
 def _check_rows(shape: tuple[int, ...], ruler: Ruler) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_number, as_whole
 from xmlcore.dataset import DataError, Features, as_labels, n_rows
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.ridge import RidgeFactorization
@@ -50,7 +51,7 @@ def explain_by_feature(
     blocks = fac.as_features(x, "x")
     if n_rows(blocks) != 1:
         raise DataError(f"x has {n_rows(blocks)} rows; expected one instance")
-    _check_label(label, fac.n_labels)
+    label = as_whole(label, "label", at_least=0, at_most=fac.n_labels - 1)
     W_l = fac.weights(reg_lambda, labels=slice(label, label + 1))[:, 0].astype(np.float64)
     features, values, offset = [], [], 0
     for block in blocks:
@@ -75,7 +76,9 @@ def explain_by_instance(
     votes = np.asarray(votes, dtype=np.float64)
     if votes.shape != (Y_train.shape[0],):
         raise DataError(f"votes has shape {votes.shape}; expected one vote for each of {Y_train.shape[0]} instances")
-    _check_label(label, Y_train.shape[1])
+    if not np.isfinite(votes).all():
+        raise DataError("votes holds values that are not finite; expected votes as RidgeFactorization.votes gives them")
+    label = as_whole(label, "label", at_least=0, at_most=Y_train.shape[1] - 1)
     voters = np.repeat(np.arange(Y_train.shape[0]), np.diff(Y_train.indptr))[Y_train.indices == label]
     return _largest(voters, votes[voters], weight, m)
 
@@ -103,8 +106,7 @@ def missing_labels(top: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, n: 
     Raises DataError for shapes that do not fit each other and n < 1.
     """
     ruler = make_ruler(Y, None, 1)
-    if n < 1:
-        raise DataError(f"n is {n}; expected at least 1")
+    n = as_whole(n, "n", at_least=1)
     if np.shape(scores) != ruler.Y.shape:
         raise DataError(f"scores has shape {np.shape(scores)}; expected that of Y, {ruler.Y.shape}")
     top, scores = np.asarray(top), np.asarray(scores)
@@ -115,23 +117,15 @@ def missing_labels(top: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, n: 
     return MissingLabels(row[order], label[order], support[order])
 
 
-def _check_label(label: int, n_labels: int) -> None:
-    if not 0 <= label < n_labels:
-        raise DataError(f"label is {label}; expected an index from 0 to {n_labels - 1}")
-
-
 def _largest(index: np.ndarray, terms: np.ndarray, weight: float, m: int) -> Explanation:
-    if m < 1:
-        raise DataError(f"m is {m}; expected at least 1")
-    if not (math.isfinite(weight) and weight > 0):
-        raise DataError(f"weight is {weight}; expected a number above 0")
+    m, weight = as_whole(m, "m", at_least=1), as_number(weight, "weight", above=0)
     terms = terms * weight
     order = np.lexsort((index, -np.abs(terms)))
     shown, rest = order[:m], terms[order[m:]]
     # math.fsum is exact but for one rounding: the parts add up to the whole whatever their number.
     return Explanation(
         score=math.fsum(terms),
-        weight=float(weight),
+        weight=weight,
         index=index[shown],
         contribution=terms[shown],
         others=math.fsum(rest),

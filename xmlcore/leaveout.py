@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmlcore import products
-from xmlcore.dataset import DataError, take_rows
+from xmlcore.dataset import DataError, as_groups, take_rows
 from xmlcore.linalg import check_reg_lambda
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def held_out_scores(
     out family by family, small families first.
 
     Raises DataError for a λ that is not above 0 or too small to leave rows out, rows out of range, or `groups` of
-    another length.
+    another length or with entries that are missing.
     """
     reg_lambdas = [check_reg_lambda(reg_lambda) for reg_lambda in reg_lambdas]
     wanted = np.zeros(fac.n_train, bool)
@@ -138,9 +138,7 @@ def _families(groups: np.ndarray | None, n_train: int) -> np.ndarray:
     """A number from 0 up for each training row, the same within a family."""
     if groups is None:
         return np.arange(n_train)
-    if np.shape(groups) != (n_train,):
-        raise DataError(f"groups has shape {np.shape(groups)}; expected one entry for each of {n_train} training rows")
-    return np.unique(groups, return_inverse=True)[1]
+    return as_groups(groups, n_train)
 
 
 def _rows_at_once(fac: RidgeFactorization) -> int:

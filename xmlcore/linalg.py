@@ -5,14 +5,18 @@ Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`).
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 from scipy import sparse
+from scipy.linalg import norm
 
+from xmlcore.checks import as_number
 from xmlcore.dataset import Block, DataError
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
@@ -110,6 +114,8 @@ def cross_gram(A: tuple[Block, ...], B: tuple[Block, ...], dtype: type) -> np.nd
 
 
 def _add_lower_gram(K: np.ndarray, block: Block, *, of_rows: bool) -> None:
+    if not block.shape[1]:
+        return  # BLAS takes no empty matrix
     if sparse.issparse(block):
         rows = block if of_rows else block.T.tocsr()
         _add_sparse_products(K, rows, rows, lower=True)
@@ -189,7 +195,7 @@ def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarra
         S, back = cholesky_solve_factored(K, B), cholesky_solve_factored(K, c)
         off = np.sqrt(np.einsum("i,ik,ik->", d, S, S)) * np.sqrt(np.einsum("i,ik,ik->", d, back, back))
         allowed = 0.02 if K.dtype == np.float64 else 0.5
-        if np.finfo(K.dtype).eps * off <= allowed * np.linalg.norm(S.T @ c):
+        if np.finfo(K.dtype).eps * off <= allowed * norm((S.T @ c)[:, 0]):  # at any scale: numpy's squares vanish
             return S
     size = "small" if d.max() < np.inf else "large"
     raise DataError(
@@ -203,14 +209,27 @@ def check_scale(X: tuple[Block, ...], dtype: type, name: str = "X") -> float:
     Raises DataError, naming the argument, where its values' squares overflow or vanish, or factors leave float32: for
     a trace above 1e60 in float64, 1e30 in float32, or below the inverse of that.
     """
-    with np.errstate(over="ignore", under="ignore"):
-        trace = squared_norm(X)
-    limit = 1e60 if dtype == np.float64 else 1e30
-    largest = 0 if 1 / limit <= trace <= limit else max(abs(block).max() if block.size else 0 for block in X)
-    if largest > 0:
-        what = "large" if trace > limit else "small"
-        raise DataError(f"{name} holds values too {what} (up to {largest:.3g}): scale its rows, to length 1 say")
+    trace = squared_norm(X)
+    if not is_scale(trace, dtype) and (largest := largest_value(X)) > 0:
+        raise scale_error(trace, largest, name)
     return trace
+
+
+def is_scale(trace: float, dtype: type) -> bool:
+    """Whether Gram matrices of this trace can be made and factorised in `dtype`."""
+    limit = 1e60 if dtype == np.float64 else 1e30
+    return 1 / limit <= trace <= limit
+
+
+def largest_value(X: tuple[Block, ...]) -> float:
+    """The largest absolute value in X, 0 where there is none."""
+    return max((float(abs(block).max()) for block in X if block.size), default=0.0)
+
+
+def scale_error(trace: float, largest: float, name: str) -> DataError:
+    """The error for values whose squares overflow or vanish."""
+    what = "large" if trace > 1 else "small"
+    return DataError(f"{name} holds values too {what} (up to {largest:.3g}): scale its rows, to length 1 say")
 
 
 def is_ordinary(*values: float) -> bool:
@@ -232,12 +251,13 @@ def at_any_scale(A: np.ndarray, times: Callable[[np.ndarray], np.ndarray]) -> np
 
 
 def squared_norm(X: tuple[Block, ...]) -> float:
-    """‖X‖² = trace(XXᵀ) = trace(XᵀX), summed in float64."""
+    """‖X‖² = trace(XXᵀ) = trace(XᵀX), summed in float64; infinite or 0 where squares overflow or vanish."""
     total = 0.0
     for block in X:
         values = block.data if sparse.issparse(block) else block
         for part in chunks(values.shape[0], 1 << 20 if values.ndim == 1 else 1 << 10):
-            total += float(np.square(values[part], dtype=np.float64).sum())
+            with np.errstate(over="ignore", under="ignore"):
+                total += float(np.square(values[part], dtype=np.float64).sum())
     return total
 
 
@@ -280,12 +300,15 @@ def default_memory_budget() -> int:
     return free_memory() // 4
 
 
+def as_memory_budget(memory_budget: float | None) -> int:
+    """A bound in bytes: a quarter of the free memory for None, no bound for infinity. Raises DataError below 1."""
+    if memory_budget is None:
+        return default_memory_budget()
+    if memory_budget == math.inf:
+        return sys.maxsize
+    return int(as_number(memory_budget, "memory_budget", at_least=1))
+
+
 def check_reg_lambda(reg_lambda: float) -> float:
     """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
-    try:
-        value = float(reg_lambda)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"reg_lambda is {reg_lambda!r}; expected a number above 0") from error
-    if not (np.isfinite(value) and value > 0):
-        raise DataError(f"reg_lambda is {value:g}; expected a finite number above 0")
-    return value
+    return as_number(reg_lambda, "reg_lambda", above=0)

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_labels
 from xmlcore.propensity import as_weights
 
@@ -55,9 +56,7 @@ def make_ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray | None
     Y = as_labels(Y)
     if 0 in Y.shape:
         raise DataError(f"Y has shape {Y.shape}; expected at least one instance and one label")
-    if k_max < 1 or k_max != int(k_max):
-        raise DataError(f"k is {k_max}; expected a whole number of at least 1")
-    k_max = min(int(k_max), Y.shape[1])
+    k_max = min(as_whole(k_max, "k", at_least=1), Y.shape[1])
     theta = best = discounted = None
     if metric_inverse_propensity is not None:
         theta = as_weights(metric_inverse_propensity, Y.shape[1], "metric_inverse_propensity")
@@ -136,11 +135,16 @@ def coverage_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
 
 
 def _at_k(name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | None, k: int, normalize=True) -> float:
+    if theta is None and name.startswith("ps"):
+        raise DataError("inverse_propensity is None; expected a weight for each label")
     ruler = make_ruler(Y, theta, k)
     top = np.asarray(top)
     if top.ndim != 2 or top.shape[1] < ruler.k_max:
         raise DataError(f"top has shape {top.shape}; expected rows of at least k = {ruler.k_max} labels")
     top = top[:, : ruler.k_max]
+    ordered = np.sort(top, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise DataError("top names a label twice in one row; expected each at most once")
     return _METRIC[name](top, hits(top, ruler), ruler, normalize)
 
 

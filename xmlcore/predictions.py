@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
@@ -181,11 +182,10 @@ def agreement(top: np.ndarray, other: np.ndarray, k: int) -> Agreement:
     top, other = np.asarray(top), np.asarray(other)
     if top.ndim != 2 or other.ndim != 2 or top.shape[0] != other.shape[0] or not top.shape[0]:
         raise DataError(f"the rankings have shapes {top.shape} and {other.shape}; expected the same rows, at least one")
-    if k < 1:
-        raise DataError(f"k is {k}; expected at least 1")
+    k = as_whole(k, "k", at_least=1)
     top, other = top[:, :k], other[:, :k]
     # A number for each pair (row, label): one lookup for all rows, and no K×K comparison for each.
-    first = (int(max(top.max(), other.max())) + 1) * np.arange(top.shape[0])[:, None]
+    first = (int(max(top.max(initial=0), other.max(initial=0))) + 1) * np.arange(top.shape[0])[:, None]
     common = (np.isin(top + first, (other + first)[other >= 0]) & (top >= 0)).sum(axis=1)
     longer = np.maximum((top >= 0).sum(axis=1), (other >= 0).sum(axis=1))
     by_row = np.where(longer > 0, common / np.maximum(longer, 1), 1.0)
@@ -219,8 +219,7 @@ def _made(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Pred
 
 
 def _ranked(name: str, scores: np.ndarray | sparse.csr_array, k: int) -> Predictions:
-    if k < 1:
-        raise DataError(f"k is {k}; expected at least 1")
+    k = as_whole(k, "k", at_least=1)
     if not sparse.issparse(scores):
         scores = sparse.csr_array(scores)
     rows, n_labels = scores.shape

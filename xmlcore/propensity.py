@@ -11,6 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_number, as_whole
 from xmlcore.dataset import DataError, Dataset, as_labels
 
 # (A, B) of the data sets for which the model's authors and the Extreme Classification Repository estimated them.
@@ -40,10 +41,7 @@ def inverse_propensity(
     and a θ beyond the range of float64.
     """
     counts, D = _label_counts(Y_train, n_train)
-    if not (math.isfinite(A) and A >= 0):
-        raise DataError(f"A is {A}; expected a number of at least 0")
-    if not (math.isfinite(B) and B > 0):
-        raise DataError(f"B is {B}; expected a number above 0")
+    A, B = as_number(A, "A", at_least=0), as_number(B, "B", above=0)
     if D < 3:
         raise DataError(f"n_train is {D}; expected at least 3, since θ falls with frequency only where ln D > 1")
     # The two powers as one quotient: each alone overflows long before their product does.
@@ -67,7 +65,10 @@ def metric_inverse_propensity(ds: Dataset, A: float | None = None, B: float | No
 
 def as_weights(inverse_propensity: np.ndarray, n_labels: int, name: str = "inverse_propensity") -> np.ndarray:
     """θ as a float64 array of shape (n_labels,). Raises DataError, naming the argument, unless all are above 0."""
-    theta = np.array(inverse_propensity, dtype=np.float64)
+    try:
+        theta = np.array(inverse_propensity, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold a number for each label: {error}") from error
     if theta.shape != (n_labels,):
         raise DataError(f"{name} has shape {theta.shape}; expected one weight for each of {n_labels} labels")
     bad = ~(np.isfinite(theta) & (theta > 0))
@@ -84,12 +85,16 @@ def _label_counts(Y_train: sparse.csr_array | np.ndarray, n_train: int | None) -
                 f"n_train is {n_train} and Y_train has {Y.shape[0]} rows; expected the same or n_train=None"
             )
         return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64), Y.shape[0]
-    counts = np.asarray(Y_train, dtype=np.float64)
+    try:
+        counts = np.asarray(Y_train, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"label counts must be numbers, one for each label: {error}") from error
     if counts.ndim != 1:
         raise DataError(f"label counts have {counts.ndim} dimensions; expected one, a count for each label")
     if n_train is None:
         raise DataError("n_train is None; with label counts the number of training instances is needed beside them")
+    n_train = as_whole(n_train, "n_train")
     bad = ~((counts >= 0) & (counts <= n_train))
     if bad.any():
         raise DataError(f"label counts hold {counts[bad][0]:g}; expected numbers from 0 to n_train = {n_train}")
-    return counts, int(n_train)
+    return counts, n_train

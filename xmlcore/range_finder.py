@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import products
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_blocks
 from xmlcore.lapack import symmetric_eigen
 from xmlcore.linalg import check_scale, gram
@@ -87,10 +88,8 @@ def truncated_svd(
     """
     X = _one_sparse_block(X, "X")
     D, N = X.shape
-    if not 1 <= rank <= min(D, N):
-        raise DataError(f"rank is {rank}; expected 1 to {min(D, N)}, the smaller side of X")
-    if passes < 1:
-        raise DataError(f"passes is {passes}; expected at least 1")
+    rank = as_whole(rank, "rank", at_least=1, at_most=min(D, N))
+    passes, seed = as_whole(passes, "passes", at_least=1), as_whole(seed, "seed", at_least=0)
     if not X.data.any():
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
     check_scale((X,), np.float32)

@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import as_whole
+from xmlcore.dataset import DataError, check_mask, refuse_masked
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
 
@@ -96,6 +97,7 @@ def warm_up() -> None:
 
 
 def _as_scores(scores: np.ndarray) -> np.ndarray:
+    refuse_masked(scores, "scores")
     scores = np.asarray(scores)
     if scores.ndim != 2:
         raise DataError(f"scores has shape {scores.shape}; expected two dimensions, rows and labels")
@@ -112,9 +114,7 @@ def _as_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def _cut(k: int, n_labels: int) -> int:
-    if k < 1 or k != int(k):
-        raise DataError(f"k is {k}; expected a whole number of at least 1")
-    return min(int(k), n_labels)
+    return min(as_whole(k, "k", at_least=1), n_labels)
 
 
 def _rank(
@@ -125,8 +125,7 @@ def _rank(
     if exclude is None:
         pointers, masked = np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     else:
-        if exclude.shape != scores.shape:
-            raise DataError(f"exclude has shape {exclude.shape}; expected that of scores, {scores.shape}")
+        check_mask(exclude, scores.shape, of="scores")
         exclude = sparse.csr_array(exclude)
         if not exclude.data.all():
             exclude = exclude.copy()

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
-from xmlcore.linalg import check_reg_lambda, default_memory_budget
+from xmlcore.linalg import check_reg_lambda
 
 Progress = Callable[[str, float | None], None]
 Rows = slice | np.ndarray
@@ -88,7 +88,7 @@ class RidgeFactorization:
                 f"X needs a matrix of size {size:,} factorised; at most {eigen.LARGEST_SIZE:,} is possible. "
                 "Reduce the features by SVD or random projection, or take fewer instances"
             )
-        budget = default_memory_budget() if memory_budget is None else int(memory_budget)
+        budget = linalg.as_memory_budget(memory_budget)
         report = progress or (lambda stage, fraction: None)
 
         report("Gram matrix", None)
@@ -179,7 +179,7 @@ class RidgeFactorization:
         """
         X_new = self.as_features(X_new)
         if self.form == "primal":
-            return _finite(products.multiply(X_new, self.eigenvectors))
+            return as_projection(products.multiply(X_new, self.eigenvectors))
         dtype = np.float32 if linalg.is_ordinary(self.eigenvalues[-1]) else np.float64
         P = np.empty((n_rows(X_new), self.eigenvalues.size), dtype)
         for rows in products.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
@@ -188,7 +188,7 @@ class RidgeFactorization:
                 P[rows] = products.product(K_new, self.eigenvectors, dtype)
             else:
                 P[rows] = products.product_with_leading(K_new, self.eigenvectors, self.leading)
-        return _finite(P)
+        return as_projection(P)
 
     def as_features(self, X_new: Features, name: str = "X_new") -> tuple[Block, ...]:
         """X_new as blocks, checked to be those of X_train. Raises DataError otherwise, naming the widths."""
@@ -202,17 +202,17 @@ class RidgeFactorization:
     ) -> np.ndarray:
         """Scores P diag(1/(σ+λ)) Q of projected rows, shape (rows, labels), float32.
 
-        `P` comes from `project`; `rows` and `labels` choose a part. The order of multiplication follows the shapes: by
-        Q where it is stored, else in the dual as (P'Uᵀ)Y, in the primal as (P'Vᵀ)(XᵀY) in blocks of labels. Where
-        float32 could not hold the scores (at a λ of 1e46, say) they are float64.
+        `P` comes from `project`; `rows` and `labels`, slices or indices, choose a part. The order of multiplication
+        follows the shapes: by Q where it is stored, else in the dual as (P'Uᵀ)Y, in the primal as (P'Vᵀ)(XᵀY) in blocks
+        of labels. Where float32 could not hold the scores (at a λ of 1e46, say) they are float64.
 
-        Raises DataError for a λ that is not above 0 and for a P of another factorisation.
+        Raises DataError for a λ that is not above 0, a P of another factorisation, and unknown rows or labels.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
-        P = np.asarray(P)
-        if P.ndim != 2 or P.shape[1] != shrink.size:
-            raise DataError(f"P has shape {P.shape}; expected (rows, {shrink.size}), as project gives it")
-        return self.weighted_scores(P[rows], shrink, labels)
+        P = check_projection(P, shrink.size)
+        return self.weighted_scores(
+            P[as_part(rows, P.shape[0], "rows")], shrink, as_part(labels, self.n_labels, "labels")
+        )
 
     def weighted_scores(self, P: np.ndarray, weights: np.ndarray, labels: Rows = slice(None)) -> np.ndarray:
         """P diag(weights) Q for weights of shape (r',), float64, at any scale of them, σ and P: see `scores`."""
@@ -239,9 +239,11 @@ class RidgeFactorization:
     def weights(self, reg_lambda: float, *, labels: Rows = slice(None)) -> np.ndarray:
         """W(λ)[:, labels], shape (N, labels), float32: V diag(1/(σ+λ)) Q, or Xᵀ U diag(1/(σ+λ)) Q in the dual.
 
-        Ask for blocks of labels (`label_blocks`): the whole is seldom worth its memory.
+        Ask for blocks of labels (`label_blocks`): the whole is seldom worth its memory. What is below float32's range,
+        at a λ of 1e46 say, is 0. Raises DataError for a λ that is not above 0 and unknown labels.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
+        labels = as_part(labels, self.n_labels, "labels")
         Q = self.Q[:, labels] if self.Q is not None else self._label_coefficients(labels)
         if self.form == "primal":
             return self.eigenvectors @ (shrink[:, None] * Q).astype(np.float32)  # 1/σ leaves no large direction
@@ -254,10 +256,11 @@ class RidgeFactorization:
 
         The scores are linear in Y: s_l(x) = Σ_i a_i(x) y_il with a(x) = X(G+λI)⁻¹x = X V diag(1/(σ+λ)) p in the
         primal, (K+λI)⁻¹Xx = U diag(1/(σ+λ)) p in the dual, p being x's row of P. With weighting, label l's sum is
-        θ_l times that. `P` may be one row, shape (r',), or several.
+        θ_l times that. `P` may be one row, shape (r',), or several. Raises DataError as `scores` does.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
-        back = products.product(self.eigenvectors, (np.atleast_2d(P) * shrink).T, np.float64)
+        rows = check_projection(np.asarray(P)[None] if np.ndim(P) == 1 else P, shrink.size)
+        back = products.product(self.eigenvectors, (rows * shrink).T, np.float64)
         if self.form == "primal":
             back = products.multiply(self.X_train, back, np.float64)
         return back.T if np.ndim(P) == 2 else back[:, 0]
@@ -307,6 +310,10 @@ class RidgeFactorization:
         given = (n_rows(X), n_columns(X), Y.shape[1])
         if tuple(arrays["shape"]) != given:
             raise DataError(f"arrays are of D, N, L = {tuple(map(int, arrays['shape']))}; X and Y have {given}")
+        rank, size = len(arrays["eigenvalues"]), given[1] if str(arrays["form"]) == "primal" else given[0]
+        for name, shape in {"eigenvectors": (size, rank), "Q": (rank, given[2])}.items():
+            if name in arrays and arrays[name].shape != shape:
+                raise DataError(f"arrays has {name} of shape {arrays[name].shape}; expected {shape}")
         return cls(
             form=str(arrays["form"]),
             precision=str(arrays["precision"]),
@@ -317,7 +324,7 @@ class RidgeFactorization:
             Q=arrays.get("Q"),
             X_train=X,
             Y_train=Y,
-            memory_budget=default_memory_budget() if memory_budget is None else int(memory_budget),
+            memory_budget=linalg.as_memory_budget(memory_budget),
             seconds=dict(zip(("gram", "eigh"), map(float, arrays["seconds"]), strict=True)),
         )
 
@@ -386,7 +393,30 @@ def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.c
     return blocks, labels
 
 
-def _finite(P: np.ndarray) -> np.ndarray:
+def check_projection(P: object, rank: int) -> np.ndarray:
+    """P as an array. Raises DataError unless it is rows of so many real numbers, as `project` gives them."""
+    P = np.asarray(P)
+    if P.ndim != 2 or P.shape[1] != rank:
+        raise DataError(f"P has shape {P.shape}; expected (rows, {rank}), as project gives it")
+    if P.dtype.kind not in "iuf":
+        raise DataError(f"P holds {P.dtype}; expected real numbers, as project gives them")
+    return P
+
+
+def as_part(part: Rows, count: int, name: str) -> Rows:
+    """A slice, or indices from 0 to count − 1 as an array. Raises DataError, naming the argument, for anything else."""
+    if isinstance(part, slice):
+        return part
+    part = np.asarray(part)
+    if part.ndim != 1 or part.dtype.kind not in "iu":
+        raise DataError(f"{name} has type {part.dtype} and shape {part.shape}; expected a slice or a list of indices")
+    if part.size and not (part.min() >= 0 and part.max() < count):
+        raise DataError(f"{name} runs from {part.min()} to {part.max()}; expected indices from 0 to {count - 1}")
+    return part
+
+
+def as_projection(P: np.ndarray) -> np.ndarray:
+    """P as it was computed. Raises DataError where X_new was too large for it to be finite."""
     if not np.isfinite(P).all():
         raise DataError("X_new holds values too large to be projected: scale its rows as those of X")
     return P

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, Dataset, take_rows
 from xmlcore.metrics import hits, make_ruler
 
@@ -18,8 +19,7 @@ def sample_training(ds: Dataset, n_train: int, seed: int = 0) -> Dataset:
 
     Raises DataError unless 1 ≤ n_train ≤ D.
     """
-    if not 1 <= n_train <= ds.n_train:
-        raise DataError(f"n_train is {n_train}; expected 1 to {ds.n_train}")
+    n_train, seed = as_whole(n_train, "n_train", at_least=1, at_most=ds.n_train), as_whole(seed, "seed", at_least=0)
     rows = np.sort(np.random.default_rng(seed).choice(ds.n_train, n_train, replace=False))
     return replace(
         ds,

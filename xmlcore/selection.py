@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset, take_rows
+from xmlcore.checks import as_number, as_whole
+from xmlcore.dataset import DataError, Dataset, check_mask, take_rows
 from xmlcore.evaluation import (
     Evaluation,
-    check_mask,
     check_rows,
     cut_ks,
     evaluate,
@@ -36,8 +36,9 @@ def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:
     Raises DataError unless 0 < low ≤ high and n ≥ 1; n = 1 gives the geometric mean.
     """
     low, high = check_reg_lambda(low), check_reg_lambda(high)
-    if low > high or n < 1:
-        raise DataError(f"low is {low}, high {high} and n {n}; expected low ≤ high and n ≥ 1")
+    n = as_whole(n, "n", at_least=1)
+    if low > high:
+        raise DataError(f"low is {low} and high {high}; expected low ≤ high")
     if n == 1:
         return np.array([np.sqrt(low * high)])
     grid = np.geomspace(low, high, n)
@@ -210,8 +211,7 @@ def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:
 
     Raises DataError for a share outside (0, 1) and where one of the two sides would be empty.
     """
-    if not 0 < share < 1:
-        raise DataError(f"share is {share}; expected a number between 0 and 1")
+    share, seed = as_number(share, "share", above=0, below=1), as_whole(seed, "seed", at_least=0)
     groups = np.arange(ds.n_train) if ds.train_groups is None else np.unique(ds.train_groups, return_inverse=True)[1]
     order = np.random.default_rng(seed).permutation(int(groups.max(initial=-1)) + 1)
     sizes = np.bincount(groups, minlength=order.size)[order]

@@ -19,7 +19,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.dataset import Block, DataError, Features, n_rows
+from xmlcore.checks import as_number
+from xmlcore.dataset import Block, DataError, Features, as_blocks, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import METRICS, Ruler
 from xmlcore.products import compiled_parts, over_rows
@@ -54,8 +55,7 @@ class WeightSizes:
 
     def threshold(self, share: float) -> float:
         """The τ whose kept share is nearest to the one asked for, as a fraction of N·L; 0 keeps everything."""
-        if not 0 < share <= 1:
-            raise DataError(f"share is {share}; expected a fraction above 0 and at most 1")
+        share = as_number(share, "share", above=0, at_most=1)
         wanted = share * self.shape[0] * self.shape[1]
         # at_least falls with the bin: the last bin with enough entries, or the next where that is nearer.
         at = int(np.searchsorted(-self.at_least, -wanted, side="right")) - 1
@@ -67,6 +67,7 @@ class WeightSizes:
 
     def kept(self, threshold: float) -> int:
         """How many entries a threshold from `threshold` keeps, zeros left out."""
+        threshold = as_number(threshold, "threshold", at_least=0)
         return int(self.at_least[int(np.float32(threshold).view(np.uint32)) >> _DROPPED_BITS])
 
 
@@ -146,6 +147,8 @@ def compress(
     lacking = [f"{name} at K = {k}" for name in measured for k in ks if k not in full.get(name, {})]
     if lacking:
         raise DataError(f"full lacks {lacking[0]}; expected every metric at K = {', '.join(map(str, ks))}")
+    if np.ndim(shares) != 1:
+        raise DataError(f"shares is {shares!r}; expected a sequence of fractions")
     thresholds = [sizes.threshold(share) for share in shares]
     rising = sorted(set(thresholds), reverse=True)
     best = {tau: _Best(rows, min(ks[-1], n_labels)) for tau in rising}
@@ -172,7 +175,7 @@ def sparse_weights(
     fac: RidgeFactorization, sizes: WeightSizes, threshold: float, *, W: np.ndarray | None = None
 ) -> sparse.csr_array:
     """The thresholded W, N×L in CSR, float32; with θ multiplied in where `sizes` has it, so that X W ranks as it is."""
-    theta = sizes.inverse_propensity
+    theta, threshold = sizes.inverse_propensity, as_number(threshold, "threshold", at_least=0)
     parts = []
     for labels, block in _weight_blocks(fac, sizes.reg_lambda, W, 0):
         part = _entries(block, _sizes(block, theta, labels) >= threshold)
@@ -196,10 +199,12 @@ def save_sparse_weights(
     Nothing in it is pickled: names are arrays of text "feature_names" and "label_names", settings the text "settings",
     in which numpy's numbers and arrays are plain numbers and lists. A path gets the ending .npz where it lacks it.
 
-    Raises DataError for names that do not fit, settings that JSON cannot hold, and a path that cannot be written to; a
+    Weights in another form than CSR are turned into it. Raises DataError for weights that are no matrix of finite
+    numbers, names that do not fit, settings that JSON cannot hold, and a path that cannot be written to; a
     file that was there before stays as it was then.
     """
-    extra = {}
+    (weights,), extra = as_blocks(weights, "weights"), {}
+    weights = sparse.csr_array(weights)
     for name, values, size in (
         ("feature_names", feature_names, weights.shape[0]),
         ("label_names", label_names, weights.shape[1]),

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, linalg, products
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, row_blocks
 from xmlcore.metrics import make_ruler
@@ -34,6 +35,7 @@ from xmlcore.readers import LIMITS
 from xmlcore.readers.arrays import load_matrix
 from xmlcore.readers.files import DataFile
 from xmlcore.readers.writers import writing
+from xmlcore.ridge import as_part, as_projection, check_projection
 
 BLOCK_ROWS = 4_096
 RowBlock = tuple[Features, sparse.csr_array]
@@ -132,8 +134,8 @@ def random_projection(n_features: int, n_components: int, seed: int = 0) -> spar
     One entry in √N is not zero, so a row of X with n terms gets about n k/√N values.
     Raises DataError unless 1 ≤ k ≤ N.
     """
-    if not 1 <= n_components <= n_features:
-        raise DataError(f"n_components is {n_components}; expected 1 to {n_features}, the number of features")
+    n_features = as_whole(n_features, "n_features", at_least=1)
+    n_components = as_whole(n_components, "n_components", at_least=1, at_most=n_features)
     from sklearn.random_projection import SparseRandomProjection  # here: it takes two seconds, and few need it
 
     only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
@@ -166,10 +168,11 @@ def gram_sums(
     projection: T, shape (N, k), or None. progress is called with "Gram sums" and the rows summed so far.
 
     Memory: the result, one k×k matrix more, and 20 bytes for each value of 4,096 projected rows. Raises DataError for
-    no rows at all, for blocks that do not fit each other, and for more features than can be factorised.
+    no rows at all, for blocks that do not fit each other, for values beyond what can be squared and summed, and for
+    more features than can be factorised.
     """
     gram = label_sums = label_counts = widths = None
-    summed = 0
+    summed, trace, largest = 0, 0.0, 0.0
     for number, (X, Y) in enumerate(blocks):
         X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
         if n_rows(X) != Y.shape[0]:
@@ -185,6 +188,9 @@ def gram_sums(
             raise DataError(
                 f"block {number} has {n_columns(X)} features and {Y.shape[1]} labels; expected {widths}, as before"
             )
+        trace, largest = trace + linalg.squared_norm(X), max(largest, linalg.largest_value(X))
+        if trace > 1 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
+            raise linalg.scale_error(trace, largest, f"X of block {number}")
         for part in products.chunks(Y.shape[0], BLOCK_ROWS):
             F = _projected(take_rows(X, part), projection)
             gram += linalg.gram(F, of_rows=False, dtype=np.float64)
@@ -195,6 +201,8 @@ def gram_sums(
             progress("Gram sums", summed)
     if not summed:
         raise DataError("blocks hold no row; expected at least one")
+    if largest > 0 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
+        raise linalg.scale_error(trace, largest, "X")
     return GramSums(gram, label_sums, label_counts, summed)
 
 
@@ -263,14 +271,16 @@ class StreamedFactorization:
     def project(self, X_new: Features) -> np.ndarray:
         """P = X_new T V, shape (rows, r'), float32: what scores need of new rows, whatever λ is.
 
-        Raises DataError for another number of features, and values that are not finite.
+        Raises DataError for another number of features, and values that are not finite or too large.
         """
         X_new = as_blocks(X_new, "X_new")
         if n_columns(X_new) != self.n_features:
             raise DataError(f"X_new has {n_columns(X_new)} features; expected {self.n_features}, as in training")
         P = np.empty((n_rows(X_new), self.eigenvalues.size), np.float32)
         for rows in products.chunks(P.shape[0], BLOCK_ROWS):
-            P[rows] = products.multiply(_projected(take_rows(X_new, rows), self.projection), self.eigenvectors)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below, by name
+                F = _projected(take_rows(X_new, rows), self.projection)
+                P[rows] = as_projection(products.multiply(F, self.eigenvectors))
         return P
 
     def scores(
@@ -283,9 +293,9 @@ class StreamedFactorization:
         Raises DataError for a λ that is not above 0 and for a P of another factorisation.
         """
         shrink = 1 / (self.eigenvalues + linalg.check_reg_lambda(reg_lambda))
-        if np.ndim(P) != 2 or np.shape(P)[1] != shrink.size:
-            raise DataError(f"P has shape {np.shape(P)}; expected (rows, {shrink.size}), as project gives it")
-        Q = self.Q[:, labels]
+        P = check_projection(P, shrink.size)
+        Q = self.Q[:, as_part(labels, self.n_labels, "labels")]
+        rows = as_part(rows, P.shape[0], "rows")
         if linalg.is_ordinary(shrink.min(), shrink.max()):
             return (P[rows] * shrink.astype(np.float32)) @ Q
         return linalg.at_any_scale(P[rows] * shrink, lambda A: A @ Q)
@@ -344,8 +354,11 @@ def evaluate_streamed(
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     tops, tops_ps, labels = [], [], []
     featureless = 0
-    for X, Y in blocks:
+    for number, (X, Y) in enumerate(blocks):
+        Y = as_labels(Y, f"Y of block {number}")
         P = fac.project(X)
+        if Y.shape != (P.shape[0], fac.n_labels):
+            raise DataError(f"Y of block {number} has shape {Y.shape}; expected {(P.shape[0], fac.n_labels)}")
         featureless += int(np.count_nonzero(~P.any(axis=1)))
         labels.append(Y)
         for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):

@@ -28,6 +28,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_number, as_whole
 from xmlcore.dataset import DataError, Dataset
 
 BLOCK_ROWS = 4096  # part of the definition of the data: another size would give other rows
@@ -112,8 +113,7 @@ def scaled_shape(shape: Shape | str, scale: float = 1.0) -> Shape:
         if shape not in SHAPES:
             raise DataError(f"there is no shape {shape!r}; expected one of {', '.join(SHAPES)}")
         shape = SHAPES[shape]
-    if not (np.isfinite(scale) and scale > 0):
-        raise DataError(f"scale must be above 0; it is {scale}")
+    scale = as_number(scale, "scale", above=0)
     sizes = {name: getattr(shape, name) for name in ("n_train", "n_features", "n_labels", "n_test")}
     for name, value in sizes.items():
         if value < 1:
@@ -154,9 +154,7 @@ def synthetic_blocks(
     size = scaled_shape(shape, scale)
     if side not in ("train", "test"):
         raise DataError(f"side must be 'train' or 'test'; it is {side!r}")
-    if not (isinstance(seed, (int, np.integer)) and seed >= 0):
-        raise DataError(f"seed must be a whole number from 0; it is {seed!r}")
-    return _blocks(size, int(seed), side)
+    return _blocks(size, as_whole(seed, "seed", at_least=0), side)
 
 
 def _blocks(size: Shape, seed: int, side: str) -> Iterator[SyntheticBlock]:

@@ -210,8 +210,8 @@ def test_a_sample_and_a_choice_of_terms_can_be_made_where_names_are_lists():
         ({"label_names": [["a"], ["b", "c"]]}, "label_names must be a list of single entries"),
         ({"given_label_counts": [3, 2, 1]}, "given_label_counts has 3 entries; expected one for each of 2 labels"),
         ({"given_n_train": 2.5}, r"given_n_train is 2\.5; expected a whole number"),
-        ({"A": "much"}, "A is 'much'; expected a number"),
-        ({"B": None}, "B is None; expected a number"),
+        ({"A": "much"}, "A is 'much'; expected a finite number"),
+        ({"B": None}, "B is None; expected a finite number"),
     ],
 )
 def test_what_does_not_fit_is_named_with_what_was_seen(changes, told):

@@ -150,7 +150,7 @@ def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():
         ({"ks": 5}, "ks is 5; expected a sequence"),
         ({"metric_inverse_propensity": None}, "metric_inverse_propensity is None"),
         ({"exclude": sparse.csr_array((4, 3))}, r"exclude has shape \(4, 3\)"),
-        ({"ks": (0, 1)}, r"ks is \(0, 1\)"),
+        ({"ks": (0, 1)}, "ks is 0; expected a whole number of at least 1"),
         ({"inverse_propensity": np.array([1.0, -1.0, 1.0])}, "inverse_propensity holds -1.0"),
         ({"metric_inverse_propensity": np.ones(2)}, "metric_inverse_propensity has shape"),
         ({"scores_ps": np.zeros((3, 2))}, r"scores have shape \(3, 2\)"),

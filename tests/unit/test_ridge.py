@@ -256,6 +256,31 @@ def test_a_factorisation_goes_to_disk_and_back_through_memory_maps(case, tmp_pat
     assert np.array_equal(back.leave_one_out_scores(4.0), case.fac.leave_one_out_scores(4.0))
 
 
+def test_arrays_that_do_not_fit_each_other_are_refused(case):
+    arrays = case.fac.arrays()
+    for name in ("Q", "eigenvectors"):
+        with pytest.raises(DataError, match=f"arrays has {name} of shape"):
+            RidgeFactorization.from_arrays(arrays | {name: arrays[name][:-1]}, case.data.X, case.data.Y)
+
+
+def test_a_block_without_features_changes_nothing_and_prints_nothing(case, capfd):
+    data = case.data
+    dense = data.X.toarray()
+    for form in ("primal", "dual"):
+        fac = RidgeFactorization.fit((dense, dense[:, :0]), data.Y, form=form)
+        alone = RidgeFactorization.fit(dense, data.Y, form=form)
+        np.testing.assert_array_equal(fac.weights(1.0), alone.weights(1.0))
+    assert capfd.readouterr() == ("", "")  # BLAS writes there of what it cannot take
+
+
+@pytest.mark.parametrize("reg_lambda", [1e60, 1e200, 1e300])
+def test_the_direct_solve_of_a_huge_lambda_is_that_of_the_factorisation(reg_lambda):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((20, 6)), sparse.csr_array(rng.random((20, 5)) < 0.4, dtype=np.float32)
+    expected = X @ (X.T @ Y.toarray()) / reg_lambda
+    np.testing.assert_allclose(solve_direct(X, Y, X, reg_lambda), expected, rtol=1e-4, atol=1e-6 / reg_lambda)
+
+
 def test_arrays_of_other_data_are_refused(case):
     with pytest.raises(DataError, match=r"arrays are of D, N, L = .*; X and Y have"):
         RidgeFactorization.from_arrays(case.fac.arrays(), case.data.X[:, :50], case.data.Y)
@@ -304,6 +329,29 @@ def test_bad_input_is_refused_with_the_argument_and_the_value(case):
         fac.scores(np.ones((200, 3)), 1.0)
     with pytest.raises(DataError, match=r"groups has shape \(3,\)"):
         fac.leave_group_out_scores(1.0, np.arange(3))
+    missing = np.full(fac.n_train, 1.0)
+    missing[2] = np.nan
+    for groups, seen in ((missing, "nan"), ([None] * fac.n_train, "None")):
+        with pytest.raises(DataError, match=f"groups holds .*{seen}.* for training row .; expected the family"):
+            fac.leave_group_out_scores(1.0, groups)
+    with pytest.raises(DataError, match="groups holds entries of several kinds"):
+        fac.leave_group_out_scores(1.0, np.array([1, "a", *range(fac.n_train - 2)], dtype=object))
+    for labels in (3, [[3]], [0.5], [True] * fac.n_labels, "3"):
+        with pytest.raises(DataError, match="labels has type"):
+            fac.weights(1.0, labels=labels)
+        with pytest.raises(DataError, match="labels has type"):
+            fac.scores(case.P, 1.0, labels=labels)
+    with pytest.raises(DataError, match="labels runs from -1 to 100"):
+        fac.weights(1.0, labels=[-1, 100])
+    with pytest.raises(DataError, match="rows runs from 0 to 99999"):
+        fac.scores(case.P, 1.0, rows=[0, 99_999])
+    for wrong in (case.P[:, :1], case.P[:, :2], 5.0, case.P[0, :2]):
+        with pytest.raises(DataError, match="P has shape"):
+            fac.votes(wrong, 1.0)
+    with pytest.raises(DataError, match="P holds complex"):
+        fac.votes(case.P * 1j, 1.0)
+    with pytest.raises(DataError, match="X is an array with masked entries"):
+        RidgeFactorization.fit(np.ma.masked_array(data.X.toarray(), data.X.toarray() > 0), data.Y)
     with pytest.raises(DataError, match="rows names 0 to 99999"):
         fac.leave_one_out_scores(1.0, rows=np.array([0, 99_999]))
 

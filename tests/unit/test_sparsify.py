@@ -130,6 +130,15 @@ def test_numpys_numbers_in_the_settings_are_plain_numbers_in_the_file(tmp_path):
         assert json.loads(str(file["settings"])) == {"a": 0.5, "n": 3, "ok": True, "ks": [1, 5]}
 
 
+def test_weights_of_every_form_are_written_as_they_are(tmp_path):
+    W = np.random.default_rng(0).standard_normal((4, 4)).astype(np.float32)
+    for form in (sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csc_matrix, np.asarray):
+        save_sparse_weights(tmp_path / "weights.npz", form(W))
+        np.testing.assert_array_equal(sparse.load_npz(tmp_path / "weights.npz").toarray(), W)
+    with pytest.raises(DataError, match="weights must have two dimensions"):
+        save_sparse_weights(tmp_path / "weights.npz", np.ones(3))
+
+
 def test_weights_that_cannot_be_written_are_refused_with_the_reason(tmp_path):
     W = sparse.csr_array(np.eye(2, dtype=np.float32))
     for value in (object(), {1, 2}, {np.int64(1): 2}):
@@ -214,6 +223,9 @@ def test_debtags_keeps_its_metrics_at_a_fiftieth_of_w():
     [
         (lambda fac, X, Y, sizes: sizes.threshold(0.0), "share is 0"),
         (lambda fac, X, Y, sizes: sizes.threshold(1.1), "share is 1.1"),
+        (lambda fac, X, Y, sizes: sizes.kept(-1), "threshold is -1"),
+        (lambda fac, X, Y, sizes: sparse_weights(fac, sizes, np.nan), "threshold is nan"),
+        (lambda fac, X, Y, sizes: compress(fac, sizes, 0.5, X, make_ruler(Y, None, 1), {}, (1,)), "full lacks"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 0.0), "reg_lambda is 0"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, np.ones(3)), "inverse_propensity has shape"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, W=np.ones((3, 3))), "W has shape"),

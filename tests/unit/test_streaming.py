@@ -232,6 +232,8 @@ def test_progress_counts_rows() -> None:
         ([(HARD.X, HARD.Y), (HARD.X[:, :7], HARD.Y)], "block 1 has 7 features"),
         ([(sparse.csr_array((3, 40_000), dtype=np.float32), HARD.Y[:3])], "at most 32,766"),
         ([(HARD.X * np.float32(np.nan), HARD.Y)], "X of block 0 holds nan"),
+        ([(HARD.X, HARD.Y), (HARD.X.astype(float) * 1e160, HARD.Y)], "X of block 1 holds values too large"),
+        ([(HARD.X.astype(float) * 1e-170, HARD.Y)], "X holds values too small"),
     ],
 )
 def test_blocks_that_cannot_be_summed_are_named(blocks: list, message: str) -> None:
@@ -243,6 +245,11 @@ def test_other_misuse_is_named() -> None:
     fac = fit_streamed([(HARD.X, HARD.Y)])
     with pytest.raises(DataError, match="X_new has 7 features"):
         fac.project(HARD.X[:, :7])
+    with pytest.raises(DataError, match="X_new holds values too large to be projected"):
+        fac.project(HARD.X.astype(float) * 1e60)
+    for Y in (HARD.Y[:4], HARD.Y[:, :7]):
+        with pytest.raises(DataError, match=r"Y of block 1 has shape .*; expected \(600, 40\)"):
+            evaluate_streamed(fac, [(HARD.X, HARD.Y), (HARD.X, Y)], 1.0, np.ones(40), np.ones(40))
     with pytest.raises(DataError, match="P has shape"):
         fac.scores(np.zeros((2, 3), np.float32), 1.0)
     with pytest.raises(DataError, match="reg_lambda is 0"):

@@ -200,10 +200,10 @@ def test_weighting_by_propensity_helps_the_tail(bibtex):
         ({"shape": replace(SMALL, n_train=0)}, "n_train must be at least 1; it is 0"),
         ({"shape": replace(SMALL, labels=100)}, "labels of a row must be above 0 and at most 60.0; it is 100"),
         ({"shape": replace(SMALL, terms=0)}, "terms of a row must be above 0 .*; it is 0"),
-        ({"shape": SMALL, "scale": 0}, "scale must be above 0; it is 0"),
-        ({"shape": SMALL, "scale": np.nan}, "scale must be above 0; it is nan"),
-        ({"shape": SMALL, "seed": -1}, "seed must be a whole number from 0; it is -1"),
-        ({"shape": SMALL, "seed": 0.5}, r"seed must be a whole number from 0; it is 0\.5"),
+        ({"shape": SMALL, "scale": 0}, "scale is 0; expected a finite number above 0"),
+        ({"shape": SMALL, "scale": np.nan}, "scale is nan; expected a finite number above 0"),
+        ({"shape": SMALL, "seed": -1}, "seed is -1; expected a whole number of at least 0"),
+        ({"shape": SMALL, "seed": 0.5}, r"seed is 0\.5; expected a whole number of at least 0"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(arguments, message):

@@ -1,0 +1,116 @@
+"""Single numbers as arguments: what is taken, and that every function names what it cannot take."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xmlcore.analysis import frequency_bins
+from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.evaluation import evaluate_scores
+from xmlcore.explain import explain_by_instance
+from xmlcore.linalg import as_memory_budget
+from xmlcore.metrics import precision_at_k, psprecision_at_k
+from xmlcore.predictions import agreement
+from xmlcore.propensity import inverse_propensity
+from xmlcore.ranking import top_k, top_k_weighted
+from xmlcore.selection import lambda_grid
+from xmlcore.streaming import random_projection
+from xmlcore.synthetic import make_dataset
+
+NO_NUMBERS = ["3", b"3", None, [3.0], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-10, 10), st.floats(0, 10))
+def test_a_number_is_taken_exactly_where_it_is_within_its_bounds(value, low, width):
+    high = low + width
+    for bounds, fits in (
+        ({"above": low, "below": high}, low < value < high),
+        ({"at_least": low, "at_most": high}, low <= value <= high),
+        ({}, True),
+    ):
+        if fits:
+            assert as_number(value, "x", **bounds) == as_number(np.float64(value), "x", **bounds) == value
+        else:
+            with pytest.raises(DataError, match=r"x is .*; expected a finite number"):
+                as_number(value, "x", **bounds)
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-5, 5))
+def test_a_whole_number_is_taken_in_whatever_type_it_comes(value, low):
+    for given_as in (value, float(value), np.int64(value), np.float64(value)):
+        if value >= low:
+            assert as_whole(given_as, "n", at_least=low) == value
+        else:
+            with pytest.raises(DataError, match=rf"n is .*; expected a whole number of at least {low}"):
+                as_whole(given_as, "n", at_least=low)
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
+def test_what_is_no_finite_number_is_refused(value):
+    for check in (as_number, as_whole):
+        with pytest.raises(DataError, match="x is "):
+            check(value, "x")
+
+
+def test_the_bounds_and_the_value_are_told():
+    with pytest.raises(DataError, match=r"^share is 1\.5; expected a finite number above 0 and of at most 1$"):
+        as_number(np.float32(1.5), "share", above=0, at_most=1)
+    with pytest.raises(DataError, match=r"^k is 2\.5; expected a whole number of at least 1 and of at most 2,000$"):
+        as_whole(2.5, "k", at_least=1, at_most=2_000)
+    with pytest.raises(DataError, match=r"^k is '3'; expected a whole number$"):
+        as_whole("3", "k")
+
+
+@pytest.mark.parametrize("value", ["3", None, float("nan"), 2.5])
+def test_numbers_of_every_kind_are_named_where_they_come_in(value):
+    scores, Y, votes = np.eye(4), sparse.csr_array(np.eye(4)), np.ones(4)
+    calls = {
+        "k": lambda: top_k(scores, value),
+        "k ": lambda: precision_at_k(top_k(scores, 2), Y, value),
+        "ks": lambda: evaluate_scores(scores, Y, votes, votes, ks=(1, value)),
+        "label": lambda: explain_by_instance(votes, Y, value),
+        "m": lambda: explain_by_instance(votes, Y, 0, m=value),
+        "n": lambda: lambda_grid(1, 2, value),
+        "n_components": lambda: random_projection(5, value),
+        "seed": lambda: make_dataset("bibtex", value),
+    }
+    if not isinstance(value, float) or np.isnan(value):
+        calls |= {
+            "A": lambda: inverse_propensity(Y, value, 1.5),
+            "B": lambda: inverse_propensity(Y, 0.55, value),
+            "weight": lambda: explain_by_instance(votes, Y, 0, weight=value),
+        }
+    for name, call in calls.items():
+        with pytest.raises(DataError, match=f"^{name.strip()} is "):
+            call()
+
+
+def test_arrays_that_hold_no_numbers_are_named():
+    scores, Y = np.eye(4), sparse.csr_array(np.eye(4))
+    with pytest.raises(DataError, match="inverse_propensity must hold a number for each label"):
+        top_k_weighted(scores, ["a"] * 4, 2)
+    with pytest.raises(DataError, match="inverse_propensity is None"):
+        psprecision_at_k(top_k(scores, 2), Y, None, 1)
+    with pytest.raises(DataError, match="label counts must be numbers"):
+        inverse_propensity(["a"], 0.55, 1.5, 8)
+    with pytest.raises(DataError, match="n_train is '8'"):
+        inverse_propensity([1, 2], 0.55, 1.5, "8")
+    for counts in ([np.nan], [np.inf], ["a"], [0.5]):
+        with pytest.raises(DataError, match="label_counts has shape"):
+            frequency_bins(counts, "twos")
+    with pytest.raises(DataError, match="exclude is of type list; expected a sparse matrix"):
+        top_k(scores, 2, [[1]])
+    with pytest.raises(DataError, match="scores is an array with masked entries"):
+        top_k(np.ma.masked_array(scores, scores > 0), 2)
+    assert agreement(np.empty((2, 0), int), np.empty((2, 0), int), 1).mean == 1
+
+
+def test_a_memory_budget_is_a_number_of_bytes_none_or_without_bound():
+    assert as_memory_budget(1e6) == 1_000_000
+    assert as_memory_budget(float("inf")) > 1 << 60
+    assert as_memory_budget(None) > 1
+    for value in (0, -1, "1", float("nan")):
+        with pytest.raises(DataError, match="memory_budget is "):
+            as_memory_budget(value)

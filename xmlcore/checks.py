@@ -1,0 +1,55 @@
+"""Arguments that are single numbers: taken where they are what was expected, else named with the value seen."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+class DataError(ValueError):
+    """Input that cannot be used: the message says what is wrong, where, and what was expected."""
+
+
+def as_number(
+    value: object,
+    name: str,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    below: float = math.inf,
+    at_most: float = math.inf,
+) -> float:
+    """The value as a finite float within the bounds. Raises DataError, naming the argument, for anything else."""
+    number = _float(value)
+    if not (math.isfinite(number) and above < number < below and at_least <= number <= at_most):
+        bounds = (("above", above), ("of at least", at_least), ("below", below), ("of at most", at_most))
+        named = " and ".join(f"{words} {bound:g}" for words, bound in bounds if math.isfinite(bound))
+        raise DataError(f"{name} is {_shown(value)}; expected a finite number {named}".rstrip())
+    return number
+
+
+def as_whole(value: object, name: str, *, at_least: int | None = None, at_most: int | None = None) -> int:
+    """The value as an int within the bounds; 5.0 is 5. Raises DataError, naming the argument, for anything else."""
+    number = _float(value)
+    too_low, too_high = at_least is not None and number < at_least, at_most is not None and number > at_most
+    if not number.is_integer() or too_low or too_high:
+        bounds = (("of at least", at_least), ("of at most", at_most))
+        named = " and ".join(f"{words} {bound:,}" for words, bound in bounds if bound is not None)
+        raise DataError(f"{name} is {_shown(value)}; expected a whole number {named}".rstrip())
+    return int(value)
+
+
+def _float(value: object) -> float:
+    """The value as a float, NaN where it is no single number: a text is none, whatever it says."""
+    if isinstance(value, (str, bytes)) or np.ndim(value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _shown(value: object) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
