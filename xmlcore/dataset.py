@@ -149,7 +149,7 @@ def as_groups(groups: object, n_train: int, name: str = "groups") -> np.ndarray:
     missing = np.zeros(0, bool) if known else np.array([group is None or group != group for group in groups.tolist()])
     if missing.any():
         at = int(np.argmax(missing))
-        raise DataError(f"{name} holds {groups[at]!r} for training row {at}; expected the family of every row")
+        raise DataError(f"{name} holds {groups[at]} for training row {at}; expected the family of every row")
     try:
         return np.unique(groups, return_inverse=True)[1]
     except TypeError as error:
