@@ -85,7 +85,7 @@ if others:
         agreement(each.top, other.top, answer.K) for each in (answer.evaluation.ridge, answer.evaluation.ps)
     )
     st.markdown(
-        f"Of the {answer.K} labels ranked first, {shown_name} and XML-ridge share **{show.percent(shared.mean)}**, "
+        f"Of the {show.first_labels(answer.K)}, {shown_name} and XML-ridge share **{show.percent(shared.mean)}**, "
         f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
     )
     if other.shortest < answer.K:
@@ -109,6 +109,7 @@ compare_baselines.section(answer)
 st.subheader("What the paper reports")
 table = comparison.table_1()
 names = list(table["dataset"].unique())
+frame.refuse_others(paper_data=names)
 own = names.index(settings.data) if settings.data in names else 0
 chosen = st.selectbox("Data set of the paper", names, index=own, key="paper_data", bind="query-params")
 st.dataframe(

@@ -19,6 +19,8 @@ settings = frame.guard()
 answer = model.answer(settings)
 ghost = model.held_answer(settings)
 quick = work.is_quick(answer.model)
+SHARE_TEXTS = [f"{share:g} %" for share in work.SHARES]
+frame.refuse_others(kept_share=SHARE_TEXTS)
 
 
 def points_now(of: model.Answer, share: float) -> dict[str, SparsePoint]:
@@ -51,13 +53,14 @@ def downloads(share: float, points: dict[str, SparsePoint]) -> None:
 def of_the_share(share: float) -> None:
     """The answer: what is kept of each metric, and what the sparse W costs."""
     points = points_now(answer, share)
-    st.markdown(verdict(points, answer.K, answer.rows_text))
+    st.markdown(verdict(points, answer.K, answer.dataset.n_labels, answer.rows_text))
     left, right = st.columns([3, 2])
     with left:
         st.table(kept_table(points, answer.K), border="horizontal")
         st.caption(
             f"Of the value with the whole W, in percent; in brackets the value itself. Of {answer.rows_text} of "
-            f"{frame.plain_markdown(answer.dataset.name)}. Above 100 %: dropping small weights may help by chance."
+            f"{frame.plain_markdown(answer.dataset.name)}. Above 100 %: on them the metric is higher without the small "
+            "weights."
         )
     with right:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}
@@ -121,17 +124,16 @@ def ask_for_large_w() -> bool:
 
 def page(polls: bool) -> None:
     """All of the page: the slider does not run the rest again."""
-    texts = [f"{share:g} %" for share in work.SHARES]
     chosen = st.select_slider(
         "Kept share of W",
-        texts,
+        SHARE_TEXTS,
         value="2 %",
         key="kept_share",
         bind="query-params",
         help="The entries of W with the largest |W|, with PS the largest θ·|W|, are kept; all others become 0. One "
         "threshold τ keeps different shares of the two variants, so the share is chosen and τ follows.",
     )
-    share = work.SHARES[texts.index(chosen)]
+    share = work.SHARES[SHARE_TEXTS.index(chosen)]
     if not answer.model.ready:
         st.info("The weights come when the matrix is factorised.", icon=":material/hourglass:")
         return

@@ -7,6 +7,7 @@ from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
+from pages.shared.settings import counted
 from xmlcore.analysis import (
     Contributions,
     FrequencyBins,
@@ -31,6 +32,7 @@ settings = frame.guard()
 answer = model.answer(settings)
 ghost = model.held_answer(settings)
 dataset, K = answer.dataset, answer.K
+frame.refuse_others(contribution_to=METRICS, frequency_bins=BINS)
 table = label_table(answer.evaluation, K, dataset.Y_test, dataset.label_counts, answer.theta)
 
 
@@ -137,9 +139,7 @@ def head_torso_and_tail() -> None:
         if dataset.n_labels - unseen > MOST_POINTS:
             caption += " Where points would overlap, only some of the labels are drawn."
         if unseen:
-            caption += (
-                f" {unseen:,} of {dataset.n_labels:,} labels, never seen in training, have no place on this axis."
-            )
+            caption += f" Labels never seen in training have no place on this axis: {unseen:,} of {dataset.n_labels:,}."
         show.chart(
             labels_of.profile(answer.model.full, tail_below, head_from),
             name="label_frequencies",
@@ -152,7 +152,7 @@ def head_torso_and_tail() -> None:
     with right:
         show.chart(
             share_bars(
-                [f"{kind}<br>{n:,} labels" for kind, n in zip(bins.names, bins.n_labels, strict=True)],
+                [f"{kind}<br>{counted(n, 'label')}" for kind, n in zip(bins.names, bins.n_labels, strict=True)],
                 in_percent(parts.ridge_shares, parts.ps_shares),
                 x_title="Labels by training frequency",
                 y_title=f"Share of P@{K} (%)",
@@ -244,12 +244,13 @@ def instances_of(label: int, name: str) -> None:
     """Links to the test instances of a label, by who found it."""
     on_train, on_test = int(table.train_count[label]), int(table.test_count[label])
     st.markdown(
-        f"**{plain_markdown(name)}**, θ = {table.inverse_propensity[label]:.2f}, is on {on_train:,} training instances "
-        f"and on {f'{on_test:,}' if on_test else 'none'} of {answer.rows_text}."
+        f"**{plain_markdown(name)}**, θ = {table.inverse_propensity[label]:.2f}, is on "
+        f"{counted(on_train, 'training instance')} and on {f'{on_test:,}' if on_test else 'none'} of "
+        f"{answer.rows_text}."
     )
     if not on_test:
         return
-    st.caption(f"Found: it is among the {K} labels ranked first. Choose an instance to see why.")
+    st.caption(f"Found: it is {'' if K == 1 else 'among '}the {show.first_labels(K)}. Choose an instance to see why.")
     rows = rows_of_label(answer.evaluation, K, dataset.Y_test, label)
     groups = {outcome: getattr(rows, outcome) for outcome in OUTCOMES}
     pages = max(1, -(-max(len(group) for group in groups.values()) // LINKS))

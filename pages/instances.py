@@ -6,12 +6,14 @@ import streamlit as st
 from pages.shared import frame, model
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
+from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Subject, kind_of_features, subject_of_row, subject_of_text
+from pages.shared.instance_text import LONGEST_DOCUMENT, document_of, text_with_unknown_words, why_no_text
 from xmlcore import DataError, missing_labels
 from xmlcore.figures import RIDGE
+from xmlcore.figures_explain import digits_of
 
 EXAMPLE = "A chess engine with a graphical board: play against the computer, or watch two engines flummox each other."
-LONGEST_DOCUMENT = 20_000
 MISSING = 50
 
 settings = frame.guard()
@@ -35,16 +37,16 @@ def test_instance() -> None:
 def missing() -> None:
     """Wrong predictions that look right."""
     st.markdown(
-        f"Labels that {RIDGE} ranks among the first {answer.K} and that the data does not give, the strongest support "
-        "first. Support is the sum of the training instances' votes, which is the score: near 1 it is as strong as for "
-        "a label that is there. Many of these labels are simply missing from the data, the very reason for "
-        "propensities. Choose a row to see why."
+        f"Labels that {RIDGE} ranks {view.among_first(answer.K)} and that the data does not give, the strongest "
+        "support first. Support is the sum of the training instances' votes, which is the score: near 1 it is as "
+        "strong as for a label that is there. Many of these labels are simply missing from the data, the very reason "
+        "for propensities. Choose a row to see why."
     )
     scores = model.test_scores(answer.model, settings.reg_lambda)
     strongest = missing_labels(answer.evaluation.ridge.top[:, : answer.K], scores, data.Y_test, MISSING)
     rows, labels = strongest.row.tolist(), strongest.label.tolist()
     if not rows:
-        st.info(f"None: all labels among the first {answer.K} are right.")
+        st.info(f"None: all labels {view.among_first(answer.K)} are right.")
         return
 
     def chosen() -> None:
@@ -66,7 +68,7 @@ def missing() -> None:
         ),
         hide_index=True,
         column_config={
-            "Support": st.column_config.NumberColumn(format="%.3f"),
+            "Support": st.column_config.NumberColumn(format=f"%{digits_of(strongest.support)}"),
             "Training instances": st.column_config.NumberColumn(format="localized"),
             "Labels in the data": st.column_config.TextColumn(width="large"),
         },
@@ -76,19 +78,22 @@ def missing() -> None:
         key="missing_rows",
         alt="Wrong predictions with the strongest support",
     )
-    st.caption(f"The {len(rows)} strongest, of {answer.rows_text}.")
+    st.caption(f"The {len(rows)} strongest, of {answer.rows_text}." if len(rows) > 1 else f"Of {answer.rows_text}.")
 
 
 def own_document() -> None:
     """Explains what the visitor types."""
+    if reason := why_no_text(answer):
+        st.info(reason, icon=":material/block:")
+        return
     text = st.text_area(
         "Type or paste a text",
         key="document",
         height=110,
-        max_chars=LONGEST_DOCUMENT,
         placeholder=f"Such as: {EXAMPLE}",
         persist_state="session",
-        help="It is turned into the same features as the data set's own texts. It is not kept, and not in the link.",
+        help="It is turned into the same features as the data set's own texts. It is not kept, and not in the link. Of "
+        f"a text longer than {LONGEST_DOCUMENT:,} characters only the beginning is explained.",
     )
     if not text.strip():
         st.button("Try an example", on_click=lambda: st.session_state.update(document=EXAMPLE))
@@ -97,13 +102,21 @@ def own_document() -> None:
             "behind them."
         )
         return
+    # Streamlit's own limit would leave a longer text out without a word, and the answer to an earlier one in place.
+    document = document_of(text)
+    if len(document) < len(text):
+        st.info(
+            f"Of the {len(text):,} characters of this text, the first {len(document):,} are explained; the rest is "
+            "left out.",
+            icon=":material/content_cut:",
+        )
     try:
         with st.spinner("Scoring your document…", show_time=True):
-            subject = subject_of_text(answer, text)
+            subject = subject_of_text(answer, document)
     except DataError as error:
-        st.info(f"A text cannot be explained here: {error}.", icon=":material/block:")
+        st.info(f"A text cannot be explained here: {plain_markdown(str(error))}.", icon=":material/block:")
         return
-    view.text_with_unknown_words(answer, text)
+    text_with_unknown_words(answer, document)
     explained(subject)
 
 

@@ -26,6 +26,7 @@ st.html(STYLE)
 
 # Which part: the steps of the derivation, then the questions.
 parts = [*(step.title for step in learn_steps.STEPS), QUESTIONS_PART]
+frame.refuse_others(part=parts, question=list(map(str, range(1, len(QUESTIONS) + 1))))
 part = st.segmented_control(
     "Part", parts, default=parts[0], required=True, key="part", bind="query-params", label_visibility="collapsed"
 )

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared import frame, model
 from pages.shared.controls import times
-from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers, held_text, name_of
+from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers, held_text, name_of, numbers_of
 from pages.shared.settings import settings_text
 
 # The frame's λ and A for narrow screens are this page's controls at every width, side by side and larger.
@@ -35,6 +35,9 @@ STYLE = """<style>
 settings = frame.guard()
 st.html(STYLE)
 answer, ghost = model.answer(settings), model.held_answer(settings)
+numbers = numbers_of(answer)
+# With fewer labels, the address has the names with K cut; it may still have one from before.
+frame.refuse_others(lecture_chart=dict.fromkeys([*NUMBERS, *(name_of(answer, number) for number in numbers)]))
 
 # The two buttons that step λ, and λ and A as they are.
 with st.container(key="lecture_values", horizontal=True, vertical_alignment="center"):
@@ -49,7 +52,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown("By label frequency", width="content")
     chosen = st.segmented_control(
         "Number to show by label frequency",
-        list(NUMBERS),
+        numbers,
         default="P@5",
         format_func=lambda number: name_of(answer, number),
         required=True,

@@ -247,6 +247,7 @@ class InstanceMarks:
         changed: weighting changed which labels are among the K first.
         ridge_hits, ps_hits: relevant labels among the K first, int64.
         ridge_tail_missed, ps_tail_missed: relevant tail labels that are not, int64.
+        gained, lost: relevant labels that weighting brought among the K first, and that it dropped from there, int64.
         n_relevant: relevant labels, int64.
     """
 
@@ -255,6 +256,8 @@ class InstanceMarks:
     ps_hits: np.ndarray
     ridge_tail_missed: np.ndarray
     ps_tail_missed: np.ndarray
+    gained: np.ndarray
+    lost: np.ndarray
     n_relevant: np.ndarray
 
 
@@ -271,13 +274,17 @@ def instance_marks(
     if tail.size != ruler.Y.shape[1]:
         raise DataError(f"label_counts has {tail.size} entries; expected one for each of {ruler.Y.shape[1]} labels")
     in_tail = (ruler.Y @ tail.astype(np.float64)).astype(np.int64)
-    found_counts, tail_missed = [], []
-    for variant in (evaluation.ridge, evaluation.ps):
-        found = hits(variant.top[:, :k], ruler)
+    tops = [variant.top[:, :k] for variant in (evaluation.ridge, evaluation.ps)]
+    found_counts, tail_missed, only_here = [], [], []
+    for top, other in (tops, tops[::-1]):
+        found = hits(top, ruler)
         found_counts.append(np.count_nonzero(found, axis=1))
-        tail_missed.append(in_tail - np.count_nonzero(found & tail[variant.top[:, :k]], axis=1))
-    same = np.sort(evaluation.ridge.top[:, :k], axis=1) == np.sort(evaluation.ps.top[:, :k], axis=1)
-    return InstanceMarks(~same.all(axis=1), *found_counts, *tail_missed, ruler.n_relevant)
+        tail_missed.append(in_tail - np.count_nonzero(found & tail[top], axis=1))
+        in_other = np.stack([(other == column[:, None]).any(axis=1) for column in top.T], axis=1)
+        only_here.append(np.count_nonzero(found & ~in_other, axis=1))
+    lost, gained = only_here
+    same = np.sort(tops[0], axis=1) == np.sort(tops[1], axis=1)
+    return InstanceMarks(~same.all(axis=1), *found_counts, *tail_missed, gained, lost, ruler.n_relevant)
 
 
 def _as_counts(label_counts: np.ndarray) -> np.ndarray:

@@ -3,10 +3,13 @@
 Every figure is drawn dark on white with vector marks only, so that what is exported can be printed as it is. The two
 variants have the same colour, pattern and marker everywhere: blue, plain, circles for XML-ridge; orange, hatched,
 diamonds for XML-ridge with PS (colours from Okabe and Ito's set, which colour-blind people can tell apart).
+
+Names are given as plain text: Plotly reads texts as HTML, so a figure escapes them, after all measuring and cutting.
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,6 +50,15 @@ _LAYOUT = {
 }
 
 
+def escaped(text: str) -> str:
+    """The text such that Plotly shows it as it is."""
+    return html.escape(text, quote=False)  # Plotly would show &quot; as such
+
+
+def _escaped_lines(text: str) -> str:
+    return "<br>".join(map(escaped, text.split("<br>")))
+
+
 def draw(
     traces: Sequence[dict],
     x_title: str,
@@ -78,7 +90,7 @@ def draw(
 def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray) -> dict:
     return {
         "type": "bar",
-        "name": name,
+        "name": escaped(name),
         "x": list(categories),
         "y": heights,
         "offsetgroup": name,
@@ -86,8 +98,8 @@ def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray)
             "color": look.color,
             "pattern": {"shape": look.pattern, "fgcolor": "white", "bgcolor": look.color},
         },
-        "customdata": list(categories),  # on the axis they may be broken or cut
-        "hovertemplate": f"{name}<br>%{{customdata}}: %{{y:.2f}}<extra></extra>",
+        "customdata": list(map(_escaped_lines, categories)),  # on the axis they may be broken or cut
+        "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.2f}<extra></extra>",
     }
 
 
@@ -118,7 +130,6 @@ def _variant_bars(
             **_bars(LOOKS[name], name, categories, heights),
             "name": f"{name}, held",
             "marker": {"color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 1.5}},
-            "hovertemplate": f"{name}, held<br>%{{customdata}}: %{{y:.2f}}<extra></extra>",
             "showlegend": name == RIDGE,
         }
         for name, heights in (held or {}).items()
@@ -130,6 +141,7 @@ def _bar_chart(
     traces: Sequence[dict], categories: Sequence[str], x_title: str, y_title: str, height: int, **layout: object
 ) -> go.Figure:
     axis, below = category_axis(categories, x_title)
+    axis["ticktext"] = list(map(_escaped_lines, axis["ticktext"]))
     return draw(traces, x_title, y_title, height, xaxis=axis, barmode="group", margin={"b": below}, **layout)
 
 
@@ -253,7 +265,7 @@ def tradeoff(
         "y": y,
         "mode": "markers",
         "marker": {"color": "#999999", "size": 5},
-        "customdata": list(names),
+        "customdata": list(map(escaped, names)),
         "hovertemplate": hover,
     }
     line = {
@@ -264,7 +276,7 @@ def tradeoff(
         "mode": "lines+markers",
         "line": {"color": INK, "width": 2},
         "marker": {"color": INK, "size": 6},
-        "customdata": [names[point] for point in frontier],
+        "customdata": [escaped(names[point]) for point in frontier],
         "hovertemplate": hover,
     }
     marks = [*_markers(held, "held", in_legend=True), *_markers(current, "now", in_legend=True)]
@@ -308,7 +320,7 @@ def _frequencies(
         "y": counts[order[ranks]],
         "mode": "markers",
         "marker": {"color": INK, "size": 5, "opacity": 0.6},
-        "customdata": [names[label] for label in order[ranks]],
+        "customdata": [escaped(names[label]) for label in order[ranks]],
         "hovertemplate": "%{customdata}<br>rank %{x:,}, on %{y:,} training instances<extra></extra>",
         "showlegend": False,
     }

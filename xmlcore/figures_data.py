@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from xmlcore.figures import INK, TITLE, draw
+from xmlcore.figures import INK, TITLE, draw, escaped
 from xmlcore.figures_axes import SMALL, text_width
 
 _GREY = "#777777"
@@ -43,12 +43,12 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 34
     return draw(traces, "Labels of an instance", "Share of instances (%)", height, xaxis=from_zero, yaxis=from_zero)
 
 
-def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, hover: Sequence[str], *, x_title: str) -> go.Figure:
+def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequence[str], *, x_title: str) -> go.Figure:
     """Horizontal bars of the strongest pairs of labels, the strongest at the top.
 
     Args:
         pairs: the labels' names, in order; values: the pairs' strength, in the unit that x_title names.
-        hover: what is shown on hover, for each pair.
+        told: what is shown on hover below the names, for each pair.
     """
     bars = {
         "type": "bar",
@@ -56,7 +56,9 @@ def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, hover: Seque
         "y": np.arange(len(pairs)),
         "orientation": "h",
         "marker": {"color": _GREY},
-        "customdata": list(hover),
+        "customdata": [
+            f"{escaped(' + '.join(pair))}<br>{escaped(each)}" for pair, each in zip(pairs, told, strict=True)
+        ],
         "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,
     }
@@ -65,7 +67,7 @@ def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, hover: Seque
         "title": {"text": "Pair of labels", "standoff": 8, **TITLE},
         "tickmode": "array",
         "tickvals": np.arange(len(pairs)),  # positions, not names: two pairs may be called the same
-        "ticktext": [f"{first} +<br>{second}" for first, second in lines],
+        "ticktext": [f"{escaped(first)} +<br>{escaped(second)}" for first, second in lines],
         "tickfont": {"size": SMALL},
         "autorange": "reversed",
         "ticks": "",

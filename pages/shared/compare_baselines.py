@@ -10,6 +10,7 @@ from cachetools import LRUCache
 from pages.shared import behind, frame
 from pages.shared.comparison import OtherSystem, cut_to_answer
 from pages.shared.model import Answer, store
+from pages.shared.settings import counted
 from xmlcore import DataError
 from xmlcore.background import Task
 from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
@@ -96,7 +97,7 @@ def _state(answer: Answer, baseline: Baseline) -> str:
     if found is not None:
         rows = answer.model.full.n_test
         return (
-            f"Trained in {found.train_seconds:.1f} s, predicted {rows:,} test instances in "
+            f"Trained in {found.train_seconds:.1f} s, predicted {counted(rows, 'test instance')} in "
             f"{found.predict_seconds:.1f} s ({1e6 * found.predict_seconds / rows:,.0f} ms for 1,000)."
         )
     if task is None:

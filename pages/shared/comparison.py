@@ -29,14 +29,17 @@ def table_1() -> pd.DataFrame:
 
 
 def row(system: str, result: VariantResult, n_labels: int) -> dict[str, object]:
-    """One system's row in the table's columns, in percent."""
-    values = {name: 100 * result.metrics[metric][min(k, n_labels)] for name, (metric, k) in COLUMNS.items()}
+    """One system's row in the table's columns, in percent; they are fewer, or others, where there are fewer labels."""
+    values = {}
+    for name, (metric, k) in COLUMNS.items():
+        k = min(k, n_labels)
+        values[f"{name.split('@')[0]}@{k}"] = 100 * result.metrics[metric][k]
     return {"system": system, **values}
 
 
 def best_in_bold(table: pd.DataFrame):
     """The table with two decimals, the best of each column in bold."""
-    return table.style.format(dict.fromkeys(COLUMNS, "{:.2f}")).highlight_max(list(COLUMNS), props="font-weight: bold")
+    return table.style.format("{:.2f}").highlight_max(props="font-weight: bold")
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,19 +26,24 @@ WHY_LARGER = (
 Points = Mapping[str, SparsePoint]
 
 
-def verdict(points: Points, K: int, rows_text: str) -> str:
-    """The answer in a sentence."""
+def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
+    """The answer in a sentence, at the largest K that leaves labels out: where all are in, any W keeps everything."""
     one = points[RIDGE]
+    all_in = n_labels <= K
+    same = f" All labels are among the first {K}, so P@{K} and PSP@{K} are the same with any W." if all_in else ""
     if not one.kept:
-        return f"W has so few entries that none is left at this share: all labels score 0, on {rows_text}."
+        return f"W has so few entries that none is left at this share: all labels score 0, on {rows_text}.{same}"
+    telling = max((k for k in one.relative["precision"] if k < n_labels), default=None) if all_in else K
     kept = [
-        f"{variant} keeps **{_percent(point.relative['precision'][K])}** of P@{K} and "
-        f"**{_percent(point.relative['psprecision'][K])}** of PSP@{K}"
+        f"{variant} keeps **{_percent(point.relative['precision'][telling])}** of P@{telling} and "
+        f"**{_percent(point.relative['psprecision'][telling])}** of PSP@{telling}"
         for variant, point in points.items()
+        if telling is not None
     ]
     size = f"{_size(one.megabytes)} instead of {_size(one.megabytes_dense)}"
     why = f": {WHY_LARGER}" if one.megabytes > one.megabytes_dense else ""
-    return f"With {_percent(one.kept_share)} of its entries W takes **{size}**{why}. {'; '.join(kept)}, on {rows_text}."
+    told = f" {'; '.join(kept)}, on {rows_text}." if kept else ""
+    return f"With {_percent(one.kept_share)} of its entries W takes **{size}**{why}.{told}{same}"
 
 
 def kept_table(points: Points, K: int) -> pd.DataFrame:

@@ -87,7 +87,8 @@ def _what_can_be_had(
 
 HELP = {
     "lambda": "The penalty on large weights, the only hyperparameter. Small: the model follows the training data "
-    "closely; large: it is cautious and smooth. Type any value greater than 0.",
+    "closely; large: it is cautious and smooth. "
+    f"Type any value from {LAMBDA_MIN:g} to {LAMBDA_MAX:g}.",
     "A": "How steeply a label's weight falls with its frequency. At 0 all labels weigh the same, and both variants "
     "are one; towards 1 and beyond, only the very rarest labels stand out.",
     "B": "How far very rare labels differ from rare ones: the larger B, the less.",

@@ -14,6 +14,7 @@ from cachetools import LRUCache, cached
 from pages.shared import frame, show, sources
 from pages.shared.head_tail_labels import label_names
 from pages.shared.model import Model
+from pages.shared.settings import counted
 from xmlcore import Dataset
 from xmlcore.figures import MOST_POINTS, label_frequencies
 from xmlcore.figures_data import labels_per_instance, pair_bars
@@ -54,20 +55,17 @@ def sentence(name: str, found: Profile) -> str:
     seen = found.n_labels - found.never_in_train
     text = (
         f"**{frame.plain_markdown(name)}** has {found.train.n_instances:,} training and "
-        f"{found.test.n_instances:,} test instances with {found.n_features:,} features and {found.n_labels:,} labels, "
+        f"{counted(found.test.n_instances, 'test instance')} with {counted(found.n_features, 'feature')} and "
+        f"{counted(found.n_labels, 'label')}, "
         f"{found.train.labels.mean:.2f} on a training instance."
     )
     if not seen:
         return f"{text} No training instance has a label: nothing can be learned from it."
     return (
-        f"{text} Half of all training assignments are of {_count(found.half_of_assignments, 'label')}; "
-        f"{_count(found.on_one_instance, 'label')} ({100 * found.on_one_instance / found.n_labels:.1f} %) "
+        f"{text} Half of all training assignments are of {counted(found.half_of_assignments, 'label')}; "
+        f"{counted(found.on_one_instance, 'label')} ({100 * found.on_one_instance / found.n_labels:.1f} %) "
         f"{'is' if found.on_one_instance == 1 else 'are'} on one training instance only."
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def answer(of: Model) -> None:
@@ -123,7 +121,8 @@ def _remarks(found: Profile) -> list[str]:
             "features: nothing is predicted for them but the first labels."
         )
     if found.test.without_labels:
-        remarks.append(f"{found.test.without_labels:,} test instances have no labels: no prediction for them is right.")
+        without = counted(found.test.without_labels, "test instance")
+        remarks.append(f"No prediction is right for {without} without labels.")
     return remarks
 
 
@@ -138,7 +137,7 @@ def charts(of: Model) -> None:
         if data.n_labels - found.never_in_train > MOST_POINTS:
             caption += " Where points would overlap, only some are drawn."
         if found.never_in_train:
-            caption += f" {_count(found.never_in_train, 'label')} without a training instance cannot be drawn."
+            caption += f" {counted(found.never_in_train, 'label')} without a training instance cannot be drawn."
         show.chart(
             frequencies,
             name="frequency_profile",
@@ -179,6 +178,7 @@ def _labels_table(found: Profile) -> pd.DataFrame:
 
 def pairs(of: Model) -> None:
     """The labels that go together."""
+    frame.refuse_others(pair_order=PAIR_ORDERS)
     frame.fragment(_pairs)(of.full)
 
 
@@ -215,13 +215,14 @@ def _pairs(data: Dataset) -> None:
             labels,
             100 * found.jaccard if by_overlap else found.together,
             [
-                f"{name}<br>together on {both:,} training instances, {100 * share:.1f} % of those with either"
-                for name, both, share in zip(names, found.together.tolist(), found.jaccard.tolist(), strict=True)
+                f"together on {both:,} training instances, {100 * share:.1f} % of those with either"
+                for both, share in zip(found.together.tolist(), found.jaccard.tolist(), strict=True)
             ],
             x_title="Overlap (%)" if by_overlap else "Instances with both",
         ),
         name="label_pairs",
-        caption=f"The {len(names)} strongest pairs of labels on the {data.n_train:,} training instances.",
+        caption=f"The {'strongest pair' if len(names) == 1 else f'{len(names)} strongest pairs'} of labels on the "
+        f"{data.n_train:,} training instances.",
         alt=f"Bars: the strongest pairs of labels, {chosen}; the first is {names[0]}",
         data=lambda: pd.DataFrame(
             {

@@ -33,7 +33,7 @@ def limits_text() -> str:
     return (
         f"Up to {in_units(LIMITS.max_upload_bytes)} in at most {LIMITS.max_files:,} files, and "
         f"{in_units(LIMITS.max_expanded_bytes)} once unpacked. Only this session of yours can see them; they are gone "
-        "when the server needs the room or stops."
+        "when you load the page anew, and when the server needs the room or stops."
     )
 
 

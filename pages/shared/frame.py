@@ -104,6 +104,24 @@ def new_address() -> str | None:
     return st.session_state.pop(NEW_ADDRESS, None)
 
 
+def refuse_others(**controls: Collection[str]) -> None:
+    """Names above the page what a link asks of controls that cannot take it, and begins the run anew without it.
+
+    controls: for each key the values that it takes. Streamlit drops others without a word.
+    """
+    given = {key: st.query_params.get(key) for key in controls}
+    refused = {key: value for key, value in given.items() if value and value not in controls[key]}
+    for key in refused:
+        del st.query_params[key]
+    if refused:
+        sentences = [
+            f"{key} = {value} was refused: expected one of {', '.join(controls[key])}."
+            for key, value in refused.items()
+        ]
+        st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), *sentences]
+        st.rerun()
+
+
 def take_from_address(came_by: str | None, **controls: tuple[str | None, Collection[str] | None]) -> None:
     """Sets the controls that the address has a value for; after Back, the others to their defaults.
 
@@ -112,6 +130,10 @@ def take_from_address(came_by: str | None, **controls: tuple[str | None, Collect
     Streamlit's own binding to the address would, whenever such a page is left, push one more entry in which the bound
     values are missing: Back would lead there, and lose the search, before it led to what the visitor saw.
     """
+    if came_by is not None:
+        st.session_state[NEW_ADDRESS] = came_by  # for the run that begins where a value is refused
+        refuse_others(**{key: options for key, (_, options) in controls.items() if options is not None})
+        del st.session_state[NEW_ADDRESS]
     for key, (default, options) in controls.items():
         value = st.query_params.get(key)
         if came_by is not None and value and (options is None or value in options):

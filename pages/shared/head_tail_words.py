@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from pages.shared import show
+from pages.shared.settings import counted
 from xmlcore.analysis import Contributions, FrequencyBins
 from xmlcore.figures import RIDGE_PS
 
 NO_DIFFERENCE = "Nobody gains and nobody pays: both variants find each label equally often among the first K."
+NO_ORDER = "All labels are among the first K, so their order does not matter."
 NO_WEIGHTS = "At A = 0 all labels weigh the same: raise it to favour rare ones."
 
 
@@ -24,14 +26,15 @@ def verdict(parts: Contributions, difference: np.ndarray, A: float, name: str, r
     before, after = parts.ridge.sum(), parts.ps.sum()
     total = f"{name} goes from {show.percent(before)} to {show.percent(after)} with PS, on {rows_text}."
     if not difference.any():
-        why = NO_DIFFERENCE if A > 0 else f"{NO_DIFFERENCE} {NO_WEIGHTS}"
-        return f"{why} {name} is {show.percent(before)} for both, on {rows_text}."
+        why = NO_ORDER if parts.k >= difference.size else "" if A > 0 else NO_WEIGHTS
+        same = f"{name} is {show.percent(before)} for both, on {rows_text}."
+        return " ".join(filter(None, (NO_DIFFERENCE, why, same)))
     change = parts.ps - parts.ridge
     gains, pays = _side(parts.bins, change, name), _side(parts.bins, -change, name, sign=-1)
     more, fewer = np.count_nonzero(difference > 0), np.count_nonzero(difference < 0)
     return (
         f"**Who gains?** {gains}  \n**Who pays?** {pays}  \n"
-        f"{total} {RIDGE_PS} finds {_labels(more)} more often and {_labels(fewer)} less often."
+        f"{total} {RIDGE_PS} finds {counted(more, 'label')} more often and {counted(fewer, 'label')} less often."
     )
 
 
@@ -61,10 +64,6 @@ def _on_instances(bin_name: str) -> str:
     if bin_name == "unseen":
         return "never seen in training"
     return f"on {bin_name} training instance{'' if bin_name == '1' else 's'}"
-
-
-def _labels(count: int) -> str:
-    return f"{count:,} label{'' if count == 1 else 's'}"
 
 
 def shares_caption(parts: Contributions, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import chain
 
 import numpy as np
 import streamlit as st
@@ -12,7 +13,9 @@ from scipy import sparse
 
 from pages.shared import frame, mirror
 from pages.shared.frame import plain_markdown
+from pages.shared.instance_subject import kind_of_features
 from pages.shared.model import Answer
+from pages.shared.settings import counted
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
 from xmlcore.dataset import as_blocks
@@ -22,15 +25,16 @@ INSTANCE, LABEL, VIEW, FIND, SHOW = "instance", "label", "view", "find", "show"
 VIEWS = ("A test instance", "Missing labels?", "Your own document")
 REFUSED = "_refused_instance"
 SHOWN = "_instance_shown"  # the data set and the instance that were shown last
-UNASKED = "_instance_unasked"  # the instance that the address leaves out, and at what setting it is the first to show
+UNASKED = "_instance_unasked"  # the instance that the address leaves out; for what search and setting it is the first
 LISTED = 200
+EXAMPLE = "chess"
 CUTS, TAIL_BELOW = "cuts", 30  # the slider of Head and tail, and its default
 
 FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
     "any": lambda marks: np.arange(marks.changed.size),
     "weighting changed the top K": lambda marks: np.flatnonzero(marks.changed),
-    "weighting brought a right label in": lambda marks: np.flatnonzero(marks.ps_hits > marks.ridge_hits),
-    "weighting dropped a right label": lambda marks: np.flatnonzero(marks.ps_hits < marks.ridge_hits),
+    "weighting brought a right label in": lambda marks: np.flatnonzero(marks.gained),
+    "weighting dropped a right label": lambda marks: np.flatnonzero(marks.lost),
     "a tail label was missed": lambda marks: np.flatnonzero((marks.ridge_tail_missed > 0) | (marks.ps_tail_missed > 0)),
     "all wrong": lambda marks: np.flatnonzero((marks.n_relevant > 0) & (marks.ridge_hits == 0) & (marks.ps_hits == 0)),
     "most labels": lambda marks: np.argsort(-marks.n_relevant, kind="stable"),
@@ -112,23 +116,22 @@ def take_from_link(answer: Answer) -> None:
         state.update({INSTANCE: None, LABEL: None})  # the same number in another data set is another instance
     elif SHOWN in state and state[INSTANCE] != state[SHOWN][1]:
         state[VIEW] = VIEWS[0]  # a link of another page chose it
-    for key, count, what in ((INSTANCE, data.n_test, "test instances"), (LABEL, data.n_labels, "labels")):
+    for key, count, what in ((INSTANCE, data.n_test, "test instance"), (LABEL, data.n_labels, "label")):
         if key not in state:
             state[key] = st.query_params.get(key)
         if state[key] is None:
             continue
         number = _whole_number(state[key])
         if number is None or number >= count:
-            refused.append(
-                f"{key} = {state[key]} was refused: {answer.settings.data} has the {what} 0 to {count - 1:,}."
-            )
+            there = f"{what}s 0 to {count - 1:,}" if count > 1 else f"{what} 0 only"
+            refused.append(f"{key} = {state[key]} was refused: {answer.settings.data} has the {there}.")
             number = None
         state[key] = number
     at = (answer.settings, tail_below())
     if state[INSTANCE] is None:
         state[INSTANCE] = _first_to_show(answer)
-        state[UNASKED] = (state[INSTANCE], at)
-    elif UNASKED in state and state[UNASKED][1] != at:
+        state[UNASKED] = (state[INSTANCE], _search(), at)
+    elif UNASKED in state and state[UNASKED][2] != at:
         del state[UNASKED]
     if refused:
         state[REFUSED] = [*refused, f"Showing {data.test_name(state[INSTANCE])} (instance = {state[INSTANCE]})."]
@@ -141,16 +144,23 @@ def _whole_number(value: object) -> int | None:
     return int(value)
 
 
+def _search() -> tuple[str, str]:
+    """What is searched for, and the filter."""
+    return (st.session_state.get(FIND) or "").strip(), st.session_state.get(SHOW) or "any"
+
+
 def _first_to_show(answer: Answer) -> int:
-    """An instance to which weighting brought a right label, where there is one."""
-    gained = FILTERS["weighting brought a right label in"](marks_of(answer, tail_below()))
-    return int(gained[0]) if gained.size else 0
+    """The first that is found, else an instance to which weighting brought a right label, where there is one."""
+    searches = [("", "weighting brought a right label in"), ("", "any")]
+    if _search() != ("", "any"):
+        searches.insert(0, _search())
+    return next(int(rows[0]) for rows in (found(answer, *each) for each in searches) if rows.size)
 
 
 def write_link() -> None:
     """Keeps the address up to date: one entry of the browser's history for each step, however much it changes."""
     state = st.session_state
-    unasked = UNASKED in state and state[UNASKED][0] == state[INSTANCE]
+    unasked = UNASKED in state and state[UNASKED][:2] == (state[INSTANCE], _search())
     frame.write_address(
         **{
             INSTANCE: None if unasked else state[INSTANCE],
@@ -179,15 +189,16 @@ def controls(answer: Answer) -> None:
     """Search, filter, the list of what was found, and the way to the one before and after."""
     state, data = st.session_state, answer.dataset
     search, filters, choice, steps = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
+    label, example, searched = _searchable(answer)
     text = search.text_input(
-        "Name or word",
+        label,
         key=FIND,
         persist_state="session",
         type="search",
-        placeholder="such as chess",
+        placeholder=f"such as {example}",
         on_change=_jump,
         args=(answer,),
-        help="Part of an instance's name, or words that it contains.",
+        help=searched,
     )
     which = filters.selectbox(
         "Where",
@@ -196,9 +207,9 @@ def controls(answer: Answer) -> None:
         persist_state="session",
         on_change=_jump,
         args=(answer,),
-        help=f"K is {answer.K}. A tail label is one on fewer than {tail_below():,} training instances, as set on the "
-        "page Head and tail; it counts as missed where one of the two lists lacks it. All wrong: neither list has a "
-        "right label.",
+        help=f"K is {answer.K}. A tail label is one on fewer than {counted(tail_below(), 'training instance')}, as set "
+        "on the page Head and tail; it counts as missed where one of the two lists lacks it. All wrong: neither list "
+        "has a right label.",
     )
     rows = found(answer, text, which)
     (at,) = np.nonzero(rows == state[INSTANCE])
@@ -236,7 +247,33 @@ def controls(answer: Answer) -> None:
         st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
     elif not at.size:
         shown = plain_markdown(data.test_name(state[INSTANCE]))
-        st.caption(f"{shown}, shown below, is not among the {len(rows):,} found.")
+        among = f"among the {len(rows):,}" if len(rows) > 1 else "the one"
+        st.caption(f"{shown}, shown below, is not {among} found.")
+
+
+def _searchable(answer: Answer) -> tuple[str, str, str]:
+    """What a search can look for in this data set: its name, an example and a description."""
+    data, word, kind = answer.dataset, _example_word(answer.dataset), kind_of_features(answer)
+    name, example, told = "Name", data.test_name(0), "Part of an instance's name"
+    if data.test_names is None:
+        name, example = "Number", str(data.n_test - 1)
+        told = f"The number of an instance, from 0 to {data.n_test - 1:,}"
+    if word is None:
+        return name, example, f"{told}. The features of this data set cannot be searched."
+    return f"{name} or {kind[:-1]}", word, f"{told}, or {kind} that it contains."
+
+
+def _example_word(data: Dataset) -> str | None:
+    """A feature that a search can find, one whose name is a single word; None where there is none."""
+    named, offset = [], 0
+    for block in as_blocks(data.X_test) if data.feature_names is not None else ():
+        if sparse.issparse(block):
+            named.append(data.feature_names[offset : offset + block.shape[1]])
+        offset += block.shape[1]
+    if any(np.any(names == EXAMPLE) for names in named):
+        return EXAMPLE
+    every = map(str, chain.from_iterable(named))
+    return next((name for name in every if tokenize(name) == [name.lower()]), None)
 
 
 def _neighbours(rows: np.ndarray, at: int | None) -> tuple[int | None, int | None]:
@@ -247,28 +284,32 @@ def _neighbours(rows: np.ndarray, at: int | None) -> tuple[int | None, int | Non
 
 def _jump(answer: Answer) -> None:
     """After a new search or filter: to the first that is found, unless the present one is among them."""
-    text, which = st.session_state.get(FIND) or "", st.session_state.get(SHOW) or "any"
+    text, which = _search()
     rows = found(answer, text, which)
     if rows.size and (text or which in SORTED or st.session_state[INSTANCE] not in rows):
         go(int(rows[0]))
 
 
 def _nothing_found(answer: Answer, text: str, which: str) -> str:
-    among = f"the {answer.rows_text}" if which == "any" else f"those test instances where {which}"
+    data = answer.dataset
     if not text.strip():
-        return f"There is none among the {answer.rows_text} where {which}."
-    searched = plain_markdown(text.strip())
-    if answer.dataset.feature_names is None or answer.model.fitted.reducer is not None:
+        return f"There is none where {which}, of {answer.rows_text}."
+    among = answer.rows_text if which == "any" else f"those test instances where {which}"
+    nothing = f"Nothing found for “{plain_markdown(text.strip())}” in"
+    names, part = "names", "a part of a name"
+    if data.test_names is None:
+        names, part = "numbers", f"a number from 0 to {data.n_test - 1:,}"
+    if _example_word(data) is None:
         return (
-            f"Nothing found for “{searched}” in names of {among}. Their features are no words that can be searched: "
-            "try a part of a name, or another filter."
+            f"{nothing} {names} of {among}. Their features are no words that can be searched: try {part}, or another "
+            "filter."
         )
     if not tokenize(text):
         return (
-            f"Nothing found for “{searched}” in names of {among}, and there is no word in it to look for in their "
-            "texts. Try a word, a part of a name, or another filter."
+            f"{nothing} {names} of {among}, and there is no word in it to look for in their texts. Try a word, {part}, "
+            "or another filter."
         )
     return (
-        f"Nothing found for “{searched}” in names and words of {among}. A word is found where it is one of the "
-        "features; try a part of a name, or another filter."
+        f"{nothing} {names} and words of {among}. A word is found where it is one of the features; try {part}, or "
+        "another filter."
     )

@@ -15,10 +15,10 @@ from pages.shared import instance_find as find
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features
 from pages.shared.model import Answer
+from pages.shared.settings import counted
 from xmlcore import Dataset, Explanation
 from xmlcore.figures import RIDGE, RIDGE_PS
-from xmlcore.figures_explain import explanation_bars
-from xmlcore.words import WORD, tokenize, unknown_words
+from xmlcore.figures_explain import digits_of, explanation_bars, number_text, others_text
 
 WORDS_SHOWN = 14
 LABELS_IN_HOVER = 12
@@ -71,7 +71,7 @@ def _sentence(answer: Answer, subject: Subject) -> str:
     if moved:
         told = f"Weighting {' and '.join(moved)}."
     elif same_order:
-        told = f"Weighting changed nothing among the first {k}."
+        told = f"Weighting changed nothing {among_first(k)}."
     else:
         told = f"Weighting changed only the order of the first {k}."
     if subject.relevant is None:
@@ -80,14 +80,24 @@ def _sentence(answer: Answer, subject: Subject) -> str:
         return f"{told} The data gives this instance no label, so nothing can be right."
     hits = {variant: sum(bool(entry.right) for entry in subject.lists[variant]) for variant in subject.lists}
     return (
-        f"{told} Of its {subject.relevant.size} label{'s' if subject.relevant.size > 1 else ''}, {hits[RIDGE]} "
-        f"{'are' if hits[RIDGE] != 1 else 'is'} among the first {k} of {RIDGE} and {hits[RIDGE_PS]} with PS."
+        f"{told} Of its {counted(subject.relevant.size, 'label')}, {hits[RIDGE]} "
+        f"{'are' if hits[RIDGE] != 1 else 'is'} {among_first(k)} of {RIDGE} and {hits[RIDGE_PS]} with PS."
     )
+
+
+def among_first(k: int) -> str:
+    """Where the labels that count are in a ranking."""
+    return "in first place" if k == 1 else f"among the first {k}"
 
 
 def _named(answer: Answer, entries: list[Listed]) -> str:
     said = {True: " (right)", False: " (wrong)", None: ""}
     names = [f"<b>{escape(answer.dataset.label_name(entry.label))}</b>{said[entry.right]}" for entry in entries]
+    return joined(names)
+
+
+def joined(names: list[str]) -> str:
+    """The names as a sentence lists them."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -133,7 +143,7 @@ def lists(answer: Answer, subject: Subject) -> None:
 
 
 def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[Listed, int], str]) -> str:
-    data, known = answer.dataset, subject.relevant is not None
+    data, known, digits = answer.dataset, subject.relevant is not None, _digits(subject, variant)
     rows = []
     for entry in subject.lists[variant]:
         sign, said = ("✓", "right") if entry.right else ("✗", "wrong")
@@ -141,7 +151,7 @@ def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[List
         rows.append(
             f"<tr{' class=right' if entry.right else ''}><td class='number'>{entry.place}</td>"
             f"<td class='name'>{_breakable(data.label_name(entry.label))}</td>"
-            f"<td class='number'>{entry.score:.3f}</td>"
+            f"<td class='number'>{number_text(entry.score, digits)}</td>"
             f"<td class='number'>{data.label_counts[entry.label]:,}</td>"
             f"{mark}<td class='mark'>{arrow(entry, answer.K)}</td></tr>"
         )
@@ -154,6 +164,21 @@ def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[List
         f"<th class='number'>Training</th>{'<th></th>' if known else ''}<th>{moved}</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def _digits(subject: Subject, variant: str) -> str:
+    """How scores are written in a variant's list."""
+    return digits_of(entry.score for entry in subject.lists[variant])
+
+
+def _digits_explained(
+    subject: Subject, label: int, variant: str, parts: tuple[Explanation, Explanation]
+) -> dict[str, str]:
+    """How each variant's scores of the explained label are written: as in the lists, where it is in one of them."""
+    if any(entry.label == label for each in subject.lists.values() for entry in each):
+        return {each: _digits(subject, each) for each in subject.lists}
+    terms = [np.append(part.contribution, [part.others, part.score]) for part in parts]
+    return dict.fromkeys(subject.lists, digits_of(np.concatenate(terms)))
 
 
 def _breakable(name: str) -> str:
@@ -232,8 +257,9 @@ def why(answer: Answer, subject: Subject) -> None:
             bind="query-params",
         )
     parts = explain(answer, subject, label, variant)
-    st.html(f"<div class='inst'><p>{_told(answer, label, variant, parts[0])}</p></div>")
-    _charts(answer, subject, label, variant, parts)
+    digits = _digits_explained(subject, label, variant, parts)
+    st.html(f"<div class='inst'><p>{_told(answer, label, variant, parts[0], digits)}</p></div>")
+    _charts(answer, subject, label, variant, parts, digits[variant])
 
 
 def _not_yet(answer: Answer) -> str:
@@ -245,30 +271,41 @@ def _not_yet(answer: Answer) -> str:
     )
 
 
-def _told(answer: Answer, label: int, variant: str, explanation: Explanation) -> str:
+def _told(answer: Answer, label: int, variant: str, explanation: Explanation, digits: dict[str, str]) -> str:
     name, theta = escape(answer.dataset.label_name(label)), answer.theta[label]
+    score = number_text(explanation.score, digits[variant])
     same = answer.settings.reg_lambda == answer.settings.reg_lambda_ps
     if same:
         return (
-            f"<b>{name}</b> scores {explanation.score:.3f}, the sum of the bars in either chart. With PS everything is "
-            f"θ = {theta:.2f} times as much, each bar and the score: {theta * explanation.score:.3f}."
+            f"<b>{name}</b> scores {score}, the sum of the bars in either chart. With PS everything is "
+            f"θ = {theta:.2f} times as much, each bar and the score: "
+            f"{number_text(theta * explanation.score, digits[RIDGE_PS])}."
         )
     if variant == RIDGE:
         return (
-            f"<b>{name}</b> scores {explanation.score:.3f} with {RIDGE}, the sum of the bars in either chart. With PS "
+            f"<b>{name}</b> scores {score} with {RIDGE}, the sum of the bars in either chart. With PS "
             f"everything would be θ = {theta:.2f} times as much, but PS has a λ of its own here: choose it above."
         )
     return (
-        f"<b>{name}</b> scores {explanation.score:.3f} with PS, at its own λ = {answer.settings.reg_lambda_ps:g}: the "
+        f"<b>{name}</b> scores {score} with PS, at its own λ = {answer.settings.reg_lambda_ps:g}: the "
         f"sum of the bars in either chart. θ = {theta:.2f} is in every bar; without it all are that many times less."
     )
 
 
-def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: tuple[Explanation, Explanation]) -> None:
+def _charts(
+    answer: Answer,
+    subject: Subject,
+    label: int,
+    variant: str,
+    parts: tuple[Explanation, Explanation],
+    digits: str,
+) -> None:
     data = answer.dataset
     by_feature, by_instance = parts
     index, values = subject.features
     weight_of = dict(zip(index.tolist(), values.tolist(), strict=True))
+    x = [weight_of[n] for n in by_feature.index.tolist()]
+    W = [c / weight for c, weight in zip(by_feature.contribution.tolist(), x, strict=True)]
     label_name = data.label_name(label)
     words = kind_of_features(answer)
     sides = (
@@ -278,8 +315,9 @@ def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: t
             [data.feature_name(n) for n in by_feature.index.tolist()],
             words,
             [
-                f"<b>{escape(data.feature_name(n))}</b><br>{weight_of[n]:.3f} here × {c / weight_of[n]:+.3f} in W"
-                for n, c in zip(by_feature.index.tolist(), by_feature.contribution.tolist(), strict=True)
+                f"<b>{escape(data.feature_name(n))}</b><br>{number_text(x_n, digits_of(x))} here × "
+                f"{number_text(W_nl, digits_of(W), '+')} in W"
+                for n, x_n, W_nl in zip(by_feature.index.tolist(), x, W, strict=True)
             ],
             f"By {words[:-1]}: how much there is of it here, times its weight in W for this label.",
         ),
@@ -289,7 +327,8 @@ def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: t
             [data.train_name(i) for i in by_instance.index.tolist()],
             "training instances",
             [_voter(data, i) for i in by_instance.index.tolist()],
-            f"By training instance: the {data.label_counts[label]:,} with this label have one vote each.",
+            f"By training instance: {_voters(data.label_counts[label])} casts one vote, of its own size, which counts "
+            "for all of its labels.",
         ),
     )
     for column, (name, part, names, kind, hover, caption) in zip(st.columns(2), sides, strict=True):
@@ -304,26 +343,32 @@ def _charts(answer: Answer, subject: Subject, label: int, variant: str, parts: t
                     variant=variant,
                     kind=kind,
                     hover=hover,
+                    digits=digits,
                 ),
                 name=name,
                 caption=caption,
-                alt=_alt(kind, label_name, names, part),
+                alt=_alt(kind, label_name, names, part, digits),
                 data=lambda part=part, names=names, kind=kind: _frame(part, names, kind),
             )
 
 
-def _alt(kind: str, label_name: str, names: list[str], part: Explanation) -> str:
-    largest = ", ".join(f"{n} {c:+.3f}" for n, c in zip(names[:3], part.contribution, strict=False))
+def _voters(count: int) -> str:
+    return "the one with this label" if count == 1 else f"each of the {count:,} with this label"
+
+
+def _alt(kind: str, label_name: str, names: list[str], part: Explanation, digits: str) -> str:
+    terms = zip(names[:3], part.contribution, strict=False)
+    largest = ", ".join(f"{name} {number_text(term, digits, '+')}" for name, term in terms)
     return (
-        f"Bars: which {kind} make the score {part.score:.3f} of {label_name}. Largest: {largest or 'none'}; all others "
-        f"{part.others:+.3f}."
+        f"Bars: which {kind} make the score {number_text(part.score, digits)} of {label_name}. Largest: "
+        f"{largest or 'none'}; all others {number_text(part.others, digits, '+')}."
     )
 
 
 def _frame(part: Explanation, names: list[str], kind: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            kind: [*names, f"all {part.n_others} others", "score"],
+            kind: [*names, others_text(part.n_others), "score"],
             "contribution": np.append(part.contribution, [part.others, part.score]),
         }
     )
@@ -334,25 +379,3 @@ def _voter(data: Dataset, row: int) -> str:
     shown = "".join(f"<br>· {escape(data.label_name(label))}" for label in labels[:LABELS_IN_HOVER])
     rest = f"<br>and {len(labels) - LABELS_IN_HOVER} more" if len(labels) > LABELS_IN_HOVER else ""
     return f"<b>{escape(data.train_name(row))}</b>, with the labels{shown}{rest}"
-
-
-def text_with_unknown_words(answer: Answer, text: str) -> None:
-    """The typed text with the words marked that the vocabulary does not know, and the same in a sentence."""
-    fitted = answer.model.fitted
-    unknown, n_words = unknown_words(text, fitted.vocabulary), f"{len(fitted.vocabulary):,}"
-    marked, end, lacking = [], 0, set(unknown)
-    for word in re.finditer(WORD, text):
-        marked.append(escape(text[end : word.start()]))
-        told = escape(word.group())
-        marked.append(f"<mark class='unknown'>{told}</mark>" if word.group().lower() in lacking else told)
-        end = word.end()
-    marked.append(escape(text[end:]))
-    if unknown:
-        effect = "without any effect" if fitted.recipe.lm is None else "read by the language model only"
-        told = f"Underlined: not among the {n_words} words of the vocabulary, so {effect}: "
-        told += f"{escape(', '.join(unknown))}."
-    elif {str(word).lower() for word in fitted.vocabulary}.isdisjoint(tokenize(text)):
-        told = f"None of the {n_words} words of the vocabulary is in it."
-    else:
-        told = f"All of its words are among the {n_words} of the vocabulary, or say nothing, as “the” or a number."
-    st.html(f"{STYLE}<div class='inst'><div class='text'>{''.join(marked)}</div><p><small>{told}</small></p></div>")

@@ -17,8 +17,12 @@ MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
 
 
 def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
-    """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent, with those of a held setting small beside them."""
-    lines = [f"| % | {' | '.join(name_of(answer, number) for number in NUMBERS)} |", "|---" * (len(NUMBERS) + 1) + "|"]
+    """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent, with those of a held setting small beside them.
+
+    Each is there once: with one label, P@5 is P@1.
+    """
+    numbers = numbers_of(answer)
+    lines = [f"| % | {' | '.join(name_of(answer, number) for number in numbers)} |", "|---" * (len(numbers) + 1) + "|"]
     for name in (RIDGE, RIDGE_PS):
         cells = [f"**{text}**" for text in _values(answer, name)]
         if ghost:
@@ -32,6 +36,11 @@ def held_text(ghost: model.Answer) -> str:
     return f"Small: held, at {settings_text(ghost.settings)}."
 
 
+def numbers_of(answer: model.Answer) -> list[str]:
+    """Those of NUMBERS that are not the same when K is cut; P@5 and PSP@5 are always among them."""
+    return list({name_of(answer, number): number for number in NUMBERS}.values())
+
+
 def name_of(answer: model.Answer, number: str) -> str:
     """A number's name, where K is cut to the labels that there are: P@3 for P@5 where they are three."""
     return f"{number.split('@')[0]}@{min(NUMBERS[number][1], answer.dataset.n_labels)}"
@@ -40,7 +49,8 @@ def name_of(answer: model.Answer, number: str) -> str:
 def _values(answer: model.Answer, name: str) -> list[str]:
     variant = answer.evaluation.ridge if name == RIDGE else answer.evaluation.ps
     # A data set with fewer than five labels has no metric at 5: K is cut to their number.
-    return [f"{100 * variant.metrics[metric][min(k, answer.dataset.n_labels)]:.2f}" for metric, k in NUMBERS.values()]
+    cut = [(metric, min(k, answer.dataset.n_labels)) for metric, k in map(NUMBERS.get, numbers_of(answer))]
+    return [f"{100 * variant.metrics[metric][k]:.2f}" for metric, k in cut]
 
 
 def contribution_chart(

@@ -19,7 +19,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
-from pages.shared.settings import Settings, held
+from pages.shared.settings import Settings, counted, held
 from xmlcore import (
     DataError,
     Dataset,
@@ -308,7 +308,7 @@ class Answer:
         """Of which rows every number is."""
         whole = self.model.full.n_test
         shown = self.evaluation.n_rows
-        return f"{shown:,} test instances" if shown == whole else f"a sample of {shown:,} of {whole:,} test instances"
+        return f"{'' if shown == whole else f'a sample of {shown:,} of '}{counted(whole, 'test instance')}"
 
 
 def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
@@ -319,7 +319,7 @@ def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray
 
 
 def answer(settings: Settings) -> Answer:
-    """Both variants at these settings, for a page; with a warning where rounding may show at this λ."""
+    """Both variants at these settings, for a page; says so where rounding may show at this λ, and where K is cut."""
     started = time.perf_counter()
     result = _answer(settings)
     result.model.start()
@@ -329,6 +329,8 @@ def answer(settings: Settings) -> Answer:
     least = result.model.factorization.smallest_reliable_lambda if result.model.ready else 0.0
     if min(settings.reg_lambda, settings.reg_lambda_ps) < least:
         st.warning(f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order.")
+    if result.K < settings.K:
+        st.caption(f"K = {settings.K} is cut to {result.K}, the number of labels.")
     return result
 
 

@@ -98,6 +98,11 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
     return sentences
 
 
+def counted(number: int, what: str) -> str:
+    """So many of them: 1 label, 2,000 labels."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def settings_text(settings: Settings) -> str:
     """λ, A and B as a line tells them: λ = 8 (PS: 32), A = 0.55, B = 1.5."""
     of_ps = f" (PS: {lambda_text(settings.reg_lambda_ps)})" if settings.own_lambda_ps else ""

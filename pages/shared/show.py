@@ -12,8 +12,8 @@ import streamlit as st
 
 from pages.shared.frame import plain_markdown
 from pages.shared.model import CARD_KS, Answer
+from pages.shared.settings import counted, lambda_text, settings_text
 from pages.shared.settings import held as held_setting
-from pages.shared.settings import lambda_text, settings_text
 from xmlcore.figures import RIDGE, RIDGE_PS
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
@@ -134,10 +134,15 @@ def points(difference: float) -> str:
     return text.replace("-", "−") if float(text) else NO_POINTS
 
 
+def first_labels(k: int) -> str:
+    """The first k labels of a ranking, in words."""
+    return "label ranked first" if k == 1 else f"{k} labels ranked first"
+
+
 CARDS = {"precision": "P", "psprecision": "PSP"}
 CARD_HELP = {
-    "precision": "Of the {k} labels ranked first, the share that is right, averaged over the test instances. It cannot "
-    "reach 100 % where instances have fewer than {k} labels.",
+    "precision": "Of the {first}, the share that is right, averaged over the test instances. It cannot reach 100 % "
+    "where instances have fewer than {labels}.",
     "psprecision": "As P@{k}, but each right label counts its inverse propensity θ, so rare labels count more. It is "
     "divided by what a perfect ranking would score, so 100 % can be reached; it is lower than P@{k} where the hits are "
     "mostly frequent labels.",
@@ -163,7 +168,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
                 f"{CARDS[metric]}@{k}",
                 f"{100 * value:.2f}",
                 **(_since(value, held.ridge.metrics[metric][k]) if held else {}),
-                help=CARD_HELP[metric].format(k=k),
+                help=CARD_HELP[metric].format(k=k, first=first_labels(k), labels=counted(k, "label")),
             )
         difference = f", and its difference to {RIDGE} in percentage points"
         st.markdown(f":orange[◆] **{RIDGE_PS}**{of_ps}{change if held else difference}")
@@ -201,7 +206,7 @@ def ruler(answer: Answer) -> str:
 
 
 def notes(answer: Answer) -> None:
-    """What a reader of the numbers must know: which rows, which setting, which ruler, and what was cut."""
+    """What a reader of the numbers must know: which rows, which setting and which ruler."""
     data, evaluation, settings = answer.dataset, answer.evaluation, answer.settings
     sentences = [
         f"All numbers in percent, of {answer.rows_text} of {plain_markdown(data.name)}, at {settings_text(settings)}; "
@@ -212,9 +217,7 @@ def notes(answer: Answer) -> None:
         sentences.append(f"Held: {settings_text(ghost)}.")
     if evaluation.rows_without_features:
         sentences.append(
-            f"{evaluation.rows_without_features:,} of them have no features: they score 0 everywhere and get the first "
-            "labels."
+            f"{evaluation.rows_without_features:,} of them without features: all scores are 0 there, which gives the "
+            "first labels."
         )
-    if data.n_labels < settings.K:
-        sentences.append(f"K = {settings.K} is cut to {data.n_labels}, the number of labels.")
     st.caption(" ".join(sentences))

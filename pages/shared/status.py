@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.shared import frame, model
-from pages.shared.settings import Settings
+from pages.shared.settings import Settings, counted
 
 STATUS_SECONDS = 2.0
 
@@ -31,7 +31,7 @@ def line(settings: Settings) -> None:
             about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
             matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
         took = f"{seconds:.2f} s" if seconds and seconds >= 0.01 else "less than 0.01 s"
-        last = f" Last answer in {took}, on {of.dataset.n_test:,} test instances." if seconds else ""
+        last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if seconds else ""
         st.caption(f"{matrix}.{last}")
         if waiting and task:
             if task.share is not None:

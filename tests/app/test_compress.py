@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import behind, compress_words, compression
 from pages.shared import model as models
+from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from xmlcore import inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -66,6 +67,18 @@ def test_a_link_sets_the_kept_share():
     app.query_params["kept_share"] = "0.5 %"
     app.run().switch_page("pages/compress.py").run()
     assert app.select_slider(key="kept_share").value == "0.5 %"
+
+
+def test_a_kept_share_that_is_not_there_is_named_and_the_usual_one_taken():
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
+    app.query_params["kept_share"] = "500"
+    app.run().switch_page("pages/compress.py").run()
+    assert not app.exception
+    assert app.select_slider(key="kept_share").value == "2 %"
+    (warning,) = app.warning
+    assert plain_markdown("kept_share = 500 was refused: expected one of 0.1 %, ") in warning.value
+    app.button(key="close_refused").click().run()
+    assert not app.warning
 
 
 def curves_with_points(page) -> list[str]:
@@ -162,11 +175,24 @@ def a_point(megabytes: float, megabytes_dense: float) -> SimpleNamespace:
 
 def test_the_verdict_says_why_a_sparse_w_is_larger_than_the_dense_one_and_only_then():
     larger, smaller = (
-        compress_words.verdict({RIDGE: a_point(size, 7.18)}, 5, "9 test instances") for size in (14.27, 0.4)
+        compress_words.verdict({RIDGE: a_point(size, 7.18)}, 5, 6, "9 test instances") for size in (14.27, 0.4)
     )
     assert "**14.27 MB instead of 7.18 MB**: a sparse matrix stores an index beside each value" in larger
     assert "exactly 0 are not kept" in larger
     assert "**400.00 kB instead of 7.18 MB**. " in smaller
+
+
+@pytest.mark.parametrize(("n_labels", "kept"), [(5, {1: 0.8, 3: 0.9, 5: 1.0}), (1, {1: 1.0})])
+def test_the_verdict_is_of_a_k_at_which_the_weights_matter_and_says_where_they_do_not(n_labels, kept):
+    point = a_point(0.4, 7.18)
+    point.relative = {"precision": kept, "psprecision": kept}
+    text = compress_words.verdict({RIDGE: point}, n_labels, n_labels, "9 test instances")
+    assert ("keeps **90.00 %** of P@3" in text) == (n_labels > 1)
+    assert "100.00 %" not in text
+    same = f"All labels are among the first {n_labels}, so P@{n_labels} and PSP@{n_labels} are the same with any W."
+    assert text.endswith(same)
+    point.kept = 0
+    assert compress_words.verdict({RIDGE: point}, n_labels, n_labels, "9 test instances").endswith(same)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pages.shared.data_export import WRITERS, zipped
 from pages.shared.data_profile import sentence
 from pages.shared.data_upload import limits_text
 from pages.shared.frame import PAGES, plain_markdown
+from pages.shared.head_tail_words import NO_ORDER
 from xmlcore import Dataset, load_dataset
 from xmlcore.cost import BlockOutline, Outline, factorization_cost
 from xmlcore.profile import profile
@@ -96,6 +97,12 @@ def test_a_data_set_without_training_labels_is_said_to_teach_nothing():
     assert "nothing can be learned" in sentence("none", profile(empty))
 
 
+def test_one_feature_one_label_and_one_test_instance_are_not_told_as_several():
+    X, Y = np.ones((3, 1), np.float32), sparse.csr_array(np.ones((3, 1), np.float32))
+    told = sentence("tiny", profile(Dataset("tiny", X, Y, X[:1], Y[:1])))
+    assert "3 training and 1 test instance with 1 feature and 1 label, 1.00 on" in told
+
+
 def test_the_most_extreme_embedded_data_set_is_shown():
     app = data_page(data="Debian-depends")
     assert not app.exception
@@ -123,17 +130,43 @@ def test_an_upload_is_recognised_shown_and_used_at_a_press(tmp_path):
 def test_every_page_copes_with_fewer_labels_than_the_cards_count(tmp_path, n_labels):
     app = upload(data_page(), *xc_files(small(n_labels=n_labels), tmp_path))
     button(app, "Use this data set").click().run()
+    shown = [f"{name}@{k}" for name in ("P", "PSP") for k in sorted({1, n_labels})]
     for entry in PAGES:
         app.switch_page(entry.path).run()
         assert not app.exception, entry.title
         assert not app.error, entry.title
+        at_k = entry.title not in ("Data", "Learn")
+        cut = f"K = 5 is cut to {n_labels}, the number of labels."
+        assert [each.value for each in app.caption].count(cut) == texts(app).count("is cut to") == at_k, entry.title
         if entry.title == "Tune":
-            shown = [f"{name}@{k}" for name in ("P", "PSP") for k in sorted({1, n_labels})]
             assert [metric.label for metric in app.metric[: len(app.metric) // 2]] == shown
-            assert f"K = 5 is cut to {n_labels}, the number of labels" in texts(app)
         if entry.title == "Lecture":
             assert f"P@{n_labels}" in texts(app)
             assert "P@5" not in texts(app)
+            assert f"| % | {' | '.join(shown)} |" in texts(app)
+            chosen = app.segmented_control(key="lecture_chart")
+            assert (chosen.options, chosen.value) == (shown, "P@5")
+        if entry.title == "Compare":
+            assert list(app.dataframe[0].value.columns) == shown
+        if entry.title == "Head and tail":
+            assert NO_ORDER in app.markdown[0].value
+        if entry.title == "Compress":
+            while any("when the matrix is factorised" in each.value for each in app.info):
+                app.run()
+            assert (f"of P@{n_labels}" in texts(app), "of P@1" in texts(app)) == (False, n_labels > 1)
+            assert f"P@{n_labels} and PSP@{n_labels} are the same with any W" in texts(app)
+
+
+def test_a_number_that_is_not_there_with_one_label_gives_way_to_the_same_one(tmp_path):
+    app = upload(data_page(), *xc_files(small(n_labels=1), tmp_path))
+    app.switch_page("pages/lecture.py").run()
+    app.segmented_control(key="lecture_chart").set_value("PSP@1").run()
+    app.switch_page("pages/data.py").run()
+    button(app, "Use this data set").click().run()
+    app.switch_page("pages/lecture.py").run()
+    assert not app.exception
+    assert not app.warning
+    assert "sum to its PSP@1" in texts(app)
 
 
 def test_a_data_set_of_two_training_instances_is_refused_in_words_and_the_default_shown(tmp_path):
@@ -221,6 +254,7 @@ def test_another_session_does_not_see_an_upload_and_a_link_to_it_says_so(tmp_pat
 
 def test_the_bounds_are_named_and_the_server_agrees_with_them():
     assert "1 GB" in limits_text()
+    assert "they are gone when you load the page anew" in limits_text()
     assert f"{LIMITS.max_files:,} files" in limits_text()
     megabytes = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     assert megabytes << 20 <= LIMITS.max_upload_bytes < (megabytes + 1) << 20

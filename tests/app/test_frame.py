@@ -1,12 +1,15 @@
 """The frame under streamlit.testing: the sidebar on every page, and values that travel."""
 
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import mirror, model
+from pages.shared import mirror, model, show
 from pages.shared.frame import PAGES, plain_markdown
+from pages.shared.settings import Settings
 from xmlcore import PROPENSITY_PRESETS
 
 SECONDS = 180
@@ -65,6 +68,17 @@ def test_every_preset_of_the_field_can_be_chosen_by_its_data_set_and_stays_chose
         assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == values
     app.sidebar.slider(key="A").set_value(0.7).run()
     assert preset(app).value is None
+
+
+def test_one_label_and_one_instance_are_not_told_as_several():
+    assert (show.first_labels(1), show.first_labels(5)) == ("label ranked first", "5 labels ranked first")
+    app = start()
+    assert app.metric[0].help.startswith("Of the label ranked first, the share")
+    assert app.metric[2].help.startswith("Of the 5 labels ranked first, the share")
+    answer = model.answer(Settings("Debtags"))
+    one = SimpleNamespace(full=SimpleNamespace(n_test=1))
+    assert replace(answer, model=one, evaluation=SimpleNamespace(n_rows=1)).rows_text == "1 test instance"
+    assert replace(answer, evaluation=SimpleNamespace(n_rows=9)).rows_text == "a sample of 9 of 6,131 test instances"
 
 
 def test_a_lambda_at_which_rounding_may_show_is_warned_of():
@@ -203,6 +217,25 @@ def test_a_part_of_a_page_words_what_is_wrong_with_the_data_and_the_rest_goes_on
     assert not app.exception
     assert [error.value for error in app.error] == [r"Debtags is not there any more\: \*x\*"]
     assert app.markdown[0].value == "the rest"
+
+
+@pytest.mark.parametrize(
+    ("page", "key"),
+    [
+        ("head_and_tail", "contribution_to"),
+        ("compare", "paper_data"),
+        ("data", "pair_order"),
+        ("learn", "part"),
+        ("learn", "question"),
+        ("lecture", "lecture_chart"),
+    ],
+)
+def test_what_a_control_of_a_page_cannot_take_from_a_link_is_named(page, key):
+    app = start(**{key: "foo"}).switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    (warning,) = app.warning
+    assert plain_markdown(f"{key} = foo was refused: expected one of ") in warning.value
+    assert key not in app.query_params
 
 
 def test_many_changes_of_the_address_are_one_and_what_is_left_out_is_gone():

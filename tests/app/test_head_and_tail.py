@@ -53,10 +53,16 @@ def test_gains_on_both_sides_of_a_loss_are_not_called_one_range():
 
 
 def test_where_nothing_moves_the_verdict_says_what_to_do():
-    same = [parts([0.1] * 4, [0.1] * 4), np.zeros(3)]
+    same = [parts([0.1] * 4, [0.1] * 4), np.zeros(6)]
     assert words.NO_DIFFERENCE in words.verdict(*same, 0.5, "P@5", "9 rows")
     assert words.NO_WEIGHTS not in words.verdict(*same, 0.5, "P@5", "9 rows")
     assert words.NO_WEIGHTS in words.verdict(*same, 0.0, "P@5", "9 rows")
+
+
+@pytest.mark.parametrize("A", [0.0, 0.5])
+def test_where_all_labels_are_among_the_first_k_the_verdict_says_so_and_nothing_else(A):
+    text = words.verdict(parts([0.1] * 4, [0.1] * 4), np.zeros(5), A, "P@5", "9 rows")
+    assert f"{words.NO_DIFFERENCE} {words.NO_ORDER} P@5 is" in text
 
 
 def test_without_losses_nobody_pays():
@@ -263,6 +269,19 @@ def test_a_label_that_is_not_there_is_refused_by_name(page):
     page.run()
     assert any("label = 598 was refused" in each.value and "0 to 597" in each.value for each in page.warning)
     assert labels_of.CHOSEN not in page.session_state
+
+
+def test_an_order_and_bins_that_are_not_there_are_named_and_the_rest_of_the_link_taken():
+    app = AppTest.from_file(APP, default_timeout=TIMEOUT)
+    app.query_params.update(label_order="foo", frequency_bins="bar", find_label="game", label="180")
+    app.switch_page("pages/head_and_tail.py").run()
+    assert not app.exception
+    (warning,) = app.warning
+    assert plain_markdown("label_order = foo was refused: expected one of largest gain first, ") in warning.value
+    assert plain_markdown("frequency_bins = bar was refused: expected one of powers of two, ") in warning.value
+    assert app.selectbox(key="label_order").value == "largest gain first"
+    assert app.text_input(key="find_label").value == "game"
+    assert app.query_params == {"find_label": "game", "label": "180"}
 
 
 def test_the_label_frequencies_are_not_drawn_anew_when_a_slider_moves(page):

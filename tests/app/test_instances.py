@@ -14,6 +14,7 @@ from pages.shared import comparison, model
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
 from pages.shared.instance_subject import explain, subject_of_row, subject_of_text
+from pages.shared.instance_text import LONGEST_DOCUMENT, document_of, text_with_unknown_words, why_no_text
 from pages.shared.settings import Settings
 from xmlcore import (
     Dataset,
@@ -25,7 +26,7 @@ from xmlcore import (
     inverse_propensity,
 )
 from xmlcore.figures import RIDGE, RIDGE_PS
-from xmlcore.figures_explain import explanation_bars
+from xmlcore.figures_explain import digits_of, explanation_bars, number_text
 from xmlcore.profile import random_instances
 
 WORDS = ["chess", "board", "engine", "network", "server", "python", "library", "music", "player", "mail"]
@@ -129,6 +130,154 @@ def test_the_drawn_bars_add_up_to_the_drawn_score():
         assert score == part.score
 
 
+def bars(values: list[float], others: float = 0.0, n_others: int = 0, **more: str) -> dict:
+    """The trace and the x axis of a figure with these terms."""
+    names = [f"name {i}" for i in range(len(values))]
+    score = sum(values) + others
+    figure = explanation_bars(
+        names, np.array(values), others, n_others, score, variant=RIDGE, kind="words", hover=names, **more
+    )
+    return figure.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("scale", "shown"),
+    [
+        (1.0, ["+0.412", "−0.098", "+0.031", "0.345"]),
+        (1e-2, ["+0.00412", "−0.00098", "+0.00031", "0.00345"]),
+        (1e-12, ["+4.12e−13", "−9.80e−14", "+3.10e−14", "3.45e−13"]),
+        (1e8, ["+4.12e+07", "−9.80e+06", "+3.10e+06", "3.45e+07"]),
+        (0.0, ["+0.000", "−0.000", "+0.000", "0.000"]),
+    ],
+)
+def test_bars_have_significant_digits_at_any_scale_and_room_for_them(scale, shown):
+    figure = bars([0.412 * scale, -0.098 * scale], 0.031 * scale, 7)
+    (trace,), layout = figure["data"], figure["layout"]
+    assert list(trace["text"]) == shown
+    low, high = layout["xaxis"]["range"]
+    pixels = 300 / (high - low)  # in a column, beside long names
+    for value, text in zip(trace["x"], trace["text"], strict=True):
+        right = (high - value) * pixels + layout["margin"]["r"]
+        left = (value - low) * pixels
+        assert (left if value < 0 else right) >= 7.5 * len(text)
+
+
+def test_bars_are_written_as_other_numbers_of_the_page_are_where_they_must_agree():
+    assert list(bars([0.0412, 0.0011], digits=".3f")["data"][0]["text"]) == ["+0.041", "+0.001", "0.042"]
+
+
+def test_one_other_term_is_called_so_and_names_are_no_html():
+    trace, axis = bars([0.4], 0.1, 1)["data"][0], bars([0.4], 0.1, 1)["layout"]["yaxis"]
+    assert list(axis["ticktext"]) == ["name 0", "1 other", "score"]
+    assert list(trace["customdata"]) == [
+        "name 0<br>+0.4",
+        "1 other word<br>+0.1",
+        "the sum of the bars above<br>+0.5",
+    ]
+    figure = explanation_bars(
+        ["<b>lib</b>"], np.ones(1), 0.0, 0, 1.0, variant=RIDGE, kind="words", hover=["&lt;b&gt;lib"]
+    )
+    assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;lib&lt;/b&gt;"
+
+
+def test_a_zero_among_small_numbers_has_no_power():
+    assert number_text(0.0, digits_of([2e-12, 0.0])) == "0"
+
+
+@pytest.mark.parametrize("reg_lambda", [0.5, 50.0, 1e5, 1e12])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_score_is_written_alike_in_the_list_the_sentence_and_the_bars(monkeypatch, reg_lambda, own):
+    settings = replace(SAME, K=4, reg_lambda=reg_lambda, own_lambda_ps=own, reg_lambda_ps=0.7 if own else reg_lambda)
+    answer, drawn = answer_at(settings), {}
+    monkeypatch.setattr(view.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
+    cases = [
+        (subject_of_row(answer, row), variant) for row in range(0, 20, 3) for variant in (RIDGE, RIDGE_PS)[: 1 + own]
+    ]
+    for subject, variant in cases:
+        table = view._table(answer, subject, variant, view._to)
+        for entry in subject.lists[variant]:
+            parts = explain(answer, subject, entry.label, variant)
+            digits = view._digits_explained(subject, entry.label, variant, parts)
+            shown = number_text(entry.score, digits[variant])
+            assert f"<td class='number'>{shown}</td>" in table
+            assert f" scores {shown}" in view._told(answer, entry.label, variant, parts[0], digits)
+            view._charts(answer, subject, entry.label, variant, parts, digits[variant])
+            for figure, told in drawn.values():
+                assert figure.data[0].text[-1] == shown
+                assert f"make the score {shown} of" in told["alt"]
+                terms = [float(text.replace("−", "-")) for text in figure.data[0].text[:-1]]
+                unit = 10.0 ** -int(digits[variant][1]) * (max(map(abs, terms)) if digits[variant][-1] == "e" else 1)
+                assert sum(terms) == pytest.approx(entry.score, abs=unit * len(terms))
+        assert float(number_text(subject.lists[variant][0].score, digits[variant]).replace("−", "-")) > 0
+
+
+def test_the_score_of_a_label_outside_of_both_lists_has_digits_of_its_own():
+    answer = answer_at(replace(SAME, K=1))
+    subject = subject_of_row(answer, 3)
+    label = next(each for each in range(5) if each not in {e.label for es in subject.lists.values() for e in es})
+    parts = tuple(
+        replace(part, score=2e-5, contribution=np.array([3e-5]), others=-1e-5)
+        for part in explain(answer, subject, label, RIDGE)
+    )
+    digits = view._digits_explained(subject, label, RIDGE, parts)
+    assert "scores 2.00e−05, the sum" in view._told(answer, label, RIDGE, parts[0], digits)
+
+
+def test_where_one_label_counts_it_is_in_first_place():
+    answer = answer_at(replace(SAME, K=1))
+    told = [view._sentence(answer, subject_of_row(answer, row)) for row in range(30)]
+    assert any("Weighting changed nothing in first place. Of its " in each for each in told)
+    assert any(" is in first place of XML-ridge and " in each for each in told)
+    assert not any("the first 1" in each for each in told)
+
+
+def test_why_no_text_can_be_explained_is_told_in_words():
+    answer = answer_at(SAME)
+    assert why_no_text(answer) is None
+    answer.model.fitted = replace(FITTED, vocabulary=None)
+    assert "the features of tiny, which are not plain counts of known words" in why_no_text(answer)
+    assert "It can be on Debtags and Debian-depends, and on data of your own" in why_no_text(answer)
+    answer.model.fitted = replace(FITTED, vocabulary=np.array(["chess", "Chess"]))
+    assert "feature 0 is 'chess' and feature 1 'Chess'" in why_no_text(answer)
+
+
+@pytest.mark.parametrize(
+    ("changes", "label", "example", "told", "nothing"),
+    [
+        ({}, "Name or word", "chess", "Part of an instance's name, or words that", "names and words of 30 test"),
+        (
+            {"feature_names": np.array([f"a {word}" for word in WORDS])},
+            "Name",
+            "doc-0",
+            "Part of an instance's name. The features of this data set cannot be searched.",
+            "names of 30 test instances. Their features are no words",
+        ),
+        (
+            {"feature_names": np.array(["a b", *WORDS[1:]]), "test_names": None},
+            "Number or word",
+            "board",
+            "The number of an instance, from 0 to 29, or words that it contains.",
+            "numbers and words of 30 test instances",
+        ),
+        (
+            {"feature_names": None, "test_names": None},
+            "Number",
+            "29",
+            "The number of an instance, from 0 to 29. The features",
+            "try a number from 0 to 29, or another filter",
+        ),
+        ({"X_train": BUILT.X_train.toarray(), "X_test": BUILT.X_test.toarray()}, "Name", "doc-0", "Part", "no words"),
+    ],
+)
+def test_the_search_says_what_can_be_searched(changes, label, example, told, nothing):
+    answer = answer_at(SAME)
+    answer.model.dataset = replace(BUILT, **changes)
+    assert find._searchable(answer)[:2] == (label, example)
+    assert told in find._searchable(answer)[2]
+    assert find.found(answer, example, "any").size
+    assert nothing in find._nothing_found(answer, "zyzzyva", "any")
+
+
 @pytest.mark.parametrize("ready", [True, False])
 def test_a_typed_document_scores_as_by_brute_force_before_and_after_the_factorisation(ready):
     text = f"Chess engine, chess BOARD; with a zyzzyva server {ready}"
@@ -205,8 +354,46 @@ def test_words_outside_the_vocabulary_have_an_effect_only_by_a_language_model(mo
     answer, said = answer_at(SAME), []
     answer.model.fitted = fitted_by(recipe)
     monkeypatch.setattr(view.st, "html", said.append)
-    view.text_with_unknown_words(answer, "chess zyzzyva")
-    assert f"not among the 10 words of the vocabulary, so {effect}: zyzzyva." in said[0]
+    text_with_unknown_words(answer, "chess zyzzyva")
+    assert f"Underlined: not in the vocabulary of 10 words, so {effect}: zyzzyva." in said[0]
+    text_with_unknown_words(answer, "the chess")
+    assert f"but for “the”, {effect}." in said[1]
+    text_with_unknown_words(answer, " ".join(f"zyzzyva{number}" for number in range(1234)))
+    assert "zyzzyva28, zyzzyva29 and 1,204 more." in said[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "told"),
+    [
+        (["chess", "the"], "the chess", "All of its words are in the vocabulary of 2 words.<"),
+        (["chess"], "chess", "All of its words are in the vocabulary of 1 word.<"),
+        (["chess", "the"], "of the 42", "are in the vocabulary of 2 words, but for “of” and “42”, without any effect."),
+        (["chess"], "chess 1 2 3 4 5 6 7", "but for “1”, “2”, “3”, “4”, “5” and 2 more, without"),
+        (["chess"], "the 42", "No word of the vocabulary of 1 word is in it."),
+        (["chess"], "?!", "No word of the vocabulary of 1 word is in it."),
+    ],
+)
+def test_of_a_text_without_unknown_words_those_are_named_that_do_not_count(monkeypatch, words, text, told):
+    answer, said = answer_at(SAME), []
+    answer.model.fitted = replace(FITTED, vocabulary=np.array(words))
+    monkeypatch.setattr(view.st, "html", said.append)
+    text_with_unknown_words(answer, text)
+    assert told in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("a" * LONGEST_DOCUMENT, LONGEST_DOCUMENT),
+        ("abcdef " * LONGEST_DOCUMENT, LONGEST_DOCUMENT - LONGEST_DOCUMENT % 7),
+        ("a" * (LONGEST_DOCUMENT - 2) + " chess", LONGEST_DOCUMENT - 1),
+        ("a" * LONGEST_DOCUMENT + " chess", LONGEST_DOCUMENT),
+        ("a" * 1_000_000, LONGEST_DOCUMENT),
+        ("." * 1_000_000, LONGEST_DOCUMENT),
+    ],
+)
+def test_a_long_text_is_cut_before_the_word_that_goes_on_at_the_limit(text, end):
+    assert document_of(text) == text[:end]
 
 
 def test_words_of_the_vocabulary_are_found_whatever_their_case(monkeypatch):
@@ -216,8 +403,8 @@ def test_words_of_the_vocabulary_are_found_whatever_their_case(monkeypatch):
     (having,) = np.nonzero(RAW.X_test.toarray()[:, 0])
     assert find.found(answer, "CHESS", "any").tolist() == having.tolist()
     monkeypatch.setattr(view.st, "html", said.append)
-    view.text_with_unknown_words(answer, "the chess")
-    assert "All of its words are among the 10 of the vocabulary" in said[0]
+    text_with_unknown_words(answer, "the chess")
+    assert "All of its words are in the vocabulary of 10 words" in said[0]
 
 
 def test_a_row_without_features_is_told_from_one_that_the_model_ranks():
@@ -242,12 +429,14 @@ def test_each_filter_finds_what_its_name_says():
                 "any": True,
                 "most labels": True,
                 "weighting changed the top K": before != after,
-                "weighting brought a right label in": len(after & true) > len(before & true),
-                "weighting dropped a right label": len(after & true) < len(before & true),
+                "weighting brought a right label in": bool(true & after - before),
+                "weighting dropped a right label": bool(true & before - after),
                 "a tail label was missed": bool(rare - before or rare - after),
                 "all wrong": bool(true) and not true & (before | after),
             }[which]
             assert (row in rows) == expected, (which, row)
+    both = (find.found(answer, "", f"weighting {did}") for did in ("brought a right label in", "dropped a right label"))
+    assert np.intersect1d(*both).size
     sizes = Y.sum(axis=1)[find.found(answer, "", "most labels")]
     assert sizes.tolist() == sorted(sizes, reverse=True)
 

@@ -1,5 +1,6 @@
 """The Instances page itself, run on the small data set of `test_instances.py`."""
 
+import re
 import threading
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from pages.shared import instance_find as find
 from pages.shared import model, sources
 from pages.shared.frame import PAGES, plain_markdown
 from tests.app.test_instances import BUILT, LABELS, RAW, SAME, K, answer_at
+from xmlcore import Dataset
 from xmlcore.figures import RIDGE_PS
 
 
@@ -31,6 +33,17 @@ def page(monkeypatch):
         return test.run()
 
     return open_page
+
+
+@pytest.fixture
+def offer(monkeypatch):
+    """Offers other data sets beside the tiny one; their titles must be new, for models are kept by title."""
+
+    def offer_these(**others: Dataset) -> None:
+        monkeypatch.setattr(sources, "names", lambda: ["Tiny", *others])
+        monkeypatch.setattr(sources, "raw", lambda title: others.get(title, RAW))
+
+    return offer_these
 
 
 def html_of(test: AppTest) -> str:
@@ -168,11 +181,93 @@ def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
     assert "none of the features" in html_of(test)
 
 
+def test_of_a_long_text_the_beginning_is_explained_and_it_is_said_so(page):
+    test = page(view="Your own document")
+    test.text_area(key="document").set_value("chess zyzzyva " * 80_000).run()
+    assert not test.exception
+    assert any("Of the 1,120,000 characters of this text, the first 19,998 are" in info.value for info in test.info)
+    assert len(html_of(test)) < 200_000
+    assert len(test.session_state["document"]) == 1_120_000
+    test.text_area(key="document").set_value("chess").run()
+    assert not test.info
+
+
+def test_a_data_set_without_words_says_at_once_that_no_text_can_be_explained(page, offer):
+    offer(Wordless=replace(RAW, feature_names=None, test_names=None))
+    test = page(data="Wordless", view="Your own document")
+    assert not test.exception
+    (said,) = test.info
+    assert "which are not plain counts of known words" in said.value
+    assert not test.text_area
+    assert "Try an example" not in [button.label for button in test.button]
+    test.segmented_control(key="view").set_value("A test instance").run()
+    assert test.text_input(key="find").label == "Number"
+    assert test.text_input(key="find").placeholder == "such as 29"
+
+
+@pytest.mark.parametrize("search", [{"find": "chess"}, {"show": "most labels"}, {"find": "doc-2", "show": "any"}])
+def test_another_data_set_shows_the_first_that_the_search_finds_as_a_link_does(page, offer, search):
+    order = np.arange(30)[::-1]
+    other = replace(RAW, X_test=RAW.X_test[order], Y_test=RAW.Y_test[order], test_names=RAW.test_names[order])
+    first = {
+        "chess": other.test_names[np.flatnonzero(other.X_test.toarray()[:, 0])[0]],
+        "most labels": other.test_names[np.argmax(np.diff(other.Y_test.indptr))],
+        "doc-2": "doc-2",
+    }[next(iter(search.values()))]
+    offer(Other=other)
+    by_link, test = page(data="Other", **search), page(data="Tiny", **search)
+    test.sidebar.selectbox(key="data").set_value("Other").run()
+    assert not test.exception
+    for each in (by_link, test):
+        assert not any("shown below, is not" in caption.value for caption in each.caption)
+        assert "instance" not in each.query_params
+        assert f"<h3>{first}</h3>" in html_of(each)
+
+
+def test_an_instance_that_a_search_has_not_chosen_is_in_the_address_once_the_search_is_another(page):
+    test = page(find="chess")
+    shown = test.session_state["instance"]
+    test.text_input(key="find").set_value("").run()
+    assert test.query_params["instance"] == str(shown)
+
+
+def test_what_is_found_outside_of_a_search_is_told_apart_from_the_one_or_all_that_are_in_it(page):
+    test = page(instance="4", find="doc-12")
+    assert any(each.value.endswith("shown below, is not the one found.") for each in test.caption)
+    test = page(instance="4", find="doc-2")
+    assert any(each.value.endswith("shown below, is not among the 11 found.") for each in test.caption)
+
+
+def test_a_single_test_instance_is_not_spoken_of_as_several(page, offer):
+    offer(Single=replace(RAW, X_test=RAW.X_test[:1], Y_test=RAW.Y_test[:1], test_names=RAW.test_names[:1]))
+    test = page(data="Single", instance="4", find="zyzzyva", K="1")
+    assert any("has the test instance 0 only" in warning.value for warning in test.warning)
+    texts = [each.value for kind in (test.caption, test.info, test.warning, test.markdown) for each in kind]
+    assert not [text for text in texts if "1 test instances" in text or "the first 1" in text]
+    test = page(data="Single", view="Missing labels?", K="1")
+    texts = [each.value for kind in (test.caption, test.info, test.markdown) for each in kind]
+    assert not [text for text in texts if "1 test instances" in text or "the first 1" in text or "1 strongest" in text]
+
+
+@pytest.mark.parametrize(("reg_lambda", "shown"), [("0.5", "%.3f"), ("1e12", "%.2e")])
+def test_the_support_of_a_missing_label_has_digits_at_any_scale(page, reg_lambda, shown):
+    test = page(view="Missing labels?", reg_lambda=reg_lambda)
+    assert not test.exception
+    assert f'"format": "{shown}"' in test.dataframe[0].proto.columns
+
+
+def test_a_very_large_lambda_leaves_no_score_without_digits(page):
+    test = page(instance="4", reg_lambda="1e12")
+    assert not test.exception
+    assert "0.000" not in html_of(test)
+    assert re.search(r"scores \d\.\d\de−1\d, the sum", html_of(test))
+
+
 def test_with_reduced_features_the_words_of_a_typed_document_are_those_that_are_counted(page):
     test = page(view="Your own document", features="tfidf+unit+svd:5")
     test.text_area(key="document").set_value("chess engine zyzzyva").run()
     assert not test.exception
-    assert "Underlined: not among the 10 words of the vocabulary, so without any effect: zyzzyva." in html_of(test)
+    assert "Underlined: not in the vocabulary of 10 words, so without any effect: zyzzyva." in html_of(test)
     assert "Its features, by weight" in html_of(test)
     assert any(caption.value.startswith("By feature:") for caption in test.caption)
 

@@ -56,6 +56,14 @@ def test_what_is_used_instead_of_a_refused_value_is_what_the_sentence_says(key, 
     assert plain_markdown(f"Using {str(used).lower() or 'the features that suit the data set'}.") in warning
 
 
+def test_one_thing_is_not_counted_as_several():
+    assert [settings.counted(number, "label") for number in (0, 1, 2_000)] == ["0 labels", "1 label", "2,000 labels"]
+
+
+def test_the_help_of_lambda_names_the_values_that_its_field_takes():
+    assert f"from {settings.LAMBDA_MIN:g} to {settings.LAMBDA_MAX:g}" in controls.HELP["lambda"]
+
+
 def test_a_lambda_of_its_own_for_ps_is_told_where_it_is_set():
     own = Settings("Debtags", reg_lambda=8.0, own_lambda_ps=True, reg_lambda_ps=32.0)
     assert settings.settings_text(own) == "λ = 8 (PS: 32), A = 0.55, B = 1.5"

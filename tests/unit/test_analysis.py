@@ -128,7 +128,9 @@ def test_instances_are_marked_as_a_loop_over_them_finds():
         assert marks.changed[i] == (ridge != ps)
         assert (marks.ridge_hits[i], marks.ps_hits[i]) == (len(relevant & ridge), len(relevant & ps))
         assert (marks.ridge_tail_missed[i], marks.ps_tail_missed[i]) == (len(tail - ridge), len(tail - ps))
+        assert (marks.gained[i], marks.lost[i]) == (len(relevant & ps - ridge), len(relevant & ridge - ps))
         assert marks.n_relevant[i] == len(relevant)
+    assert (marks.gained.astype(bool) & marks.lost.astype(bool)).any()
 
 
 def test_a_metric_without_any_possible_hit_has_bars_of_zero():

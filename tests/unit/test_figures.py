@@ -14,6 +14,7 @@ from xmlcore.figures import (
     head_torso_tail_lines,
     label_frequencies,
     share_bars,
+    system_bars,
     tradeoff,
 )
 from xmlcore.figures_axes import LEAST_POINTS, category_axis, log_axis, percent_range
@@ -103,6 +104,34 @@ def test_a_figure_has_axis_titles_and_only_vector_marks():
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
         assert not any(trace.type.endswith("gl") for trace in figure.data)
+
+
+NAMES = ("cat <b> & co", "<script>x</script>", "&lt;", "%{y}", 'a "quoted" name')
+SHOWN = ("cat &lt;b&gt; &amp; co", "&lt;script&gt;x&lt;/script&gt;", "&amp;lt;", "%{y}", 'a "quoted" name')
+
+
+def test_names_are_shown_as_they_are_and_not_as_the_html_that_plotly_would_read():
+    ones = np.ones(len(NAMES))
+    (points,) = label_frequencies(np.arange(5, 0, -1), NAMES).data
+    assert points.customdata == SHOWN
+    dots, line, *_ = tradeoff(ones, ones, NAMES, np.arange(len(NAMES)), x_title="x", y_title="y").data
+    assert dots.customdata == line.customdata == SHOWN
+    systems = system_bars(NAMES, dict.fromkeys(NAMES, ones), x_title="x", y_title="y")
+    assert tuple(trace.name for trace in systems.data) == systems.layout.xaxis.ticktext == SHOWN
+    assert all(trace.customdata == SHOWN and "%{y}<br>" not in trace.hovertemplate for trace in systems.data)
+    pairs = pair_bars([NAMES[:2]], np.array([9]), ["together on 5 & more"], x_title="x")
+    assert pairs.layout.yaxis.ticktext == (f"{SHOWN[0]} +<br>{SHOWN[1]}",)
+    assert pairs.data[0].customdata == (f"{SHOWN[0]} + {SHOWN[1]}<br>together on 5 &amp; more",)
+
+
+def test_names_are_cut_and_given_room_by_the_characters_that_are_shown():
+    plain, marked = ("x" * 80, "x" * 24), ("<" * 80, "<" * 24)
+    figures_of = [pair_bars([names], np.array([9]), [""], x_title="x") for names in (plain, marked)]
+    assert figures_of[1].layout.yaxis.ticktext == (f"{'&lt;' * 23}… +<br>{'&lt;' * 24}",)
+    assert figures_of[0].layout.margin.l == figures_of[1].layout.margin.l
+    bars = [grouped_bars(names, {RIDGE: np.ones(2)}, x_title="x", y_title="y") for names in (plain, marked)]
+    assert bars[1].layout.xaxis.ticktext == (f"{'&lt;' * 27}…", "&lt;" * 24)
+    assert bars[0].layout.margin.b == bars[1].layout.margin.b
 
 
 def bin_axis(largest, kind):
