@@ -102,7 +102,7 @@ def _named(files: list[UploadedFile]) -> list[str]:
         return names
     with st.expander("Which file is for training, which for test?", expanded=len(data) == 2):
         for name in unclear[:MOST_ROLES]:
-            chosen = ROLES[st.selectbox(name, list(ROLES), key=f"role of {name}")]
+            chosen = ROLES[st.selectbox(plain_markdown(name), list(ROLES), key=f"role of {name}")]
             if chosen:
                 path = PurePosixPath(name)
                 names[names.index(name)] = f"{path.stem}_{chosen}{path.suffix}"

@@ -228,9 +228,10 @@ def test_another_format_may_be_chosen_and_what_is_read_follows():
 
 def test_a_visitor_says_which_file_is_for_training_where_names_do_not():
     rows = b"".join(b"%d 0:1 %d:2\n" % (row % 3, 1 + row % 4) for row in range(30))
-    app = upload(data_page(), ("first.txt", b"30 5 3\n" + rows), ("second.txt", b"10 5 3\n" + rows[:100]))
-    roles = [each for each in app.selectbox if each.label in ("first.txt", "second.txt")]
-    assert [each.label for each in roles] == ["first.txt", "second.txt"]
+    names = ("*first*.txt", "second.txt")
+    app = upload(data_page(), *zip(names, (b"30 5 3\n" + rows, b"10 5 3\n" + rows[:100]), strict=True))
+    roles = [app.selectbox(key=f"role of {name}") for name in names]
+    assert [each.label for each in roles] == [plain_markdown(name) for name in names]
     roles[0].set_value("training")
     roles[1].set_value("test").run()
     assert not app.error
