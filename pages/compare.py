@@ -44,7 +44,10 @@ with st.form("other_system", clear_on_submit=True):
         help="Sparse scores as .npz (PECOS, XR-Transformer, pyxclib), lines of label:score, or a table of instance, "
         "label, score. In the order of this data set's test instances, or with their names.",
     )
-    if st.form_submit_button("Add to the comparison") and file is not None:
+    pressed = st.form_submit_button("Add to the comparison")
+    if pressed and file is None:
+        st.info("Choose a file first; one that was refused has to be chosen again.", icon=":material/upload_file:")
+    elif pressed:
         try:
             added = comparison.read_other(file.name, file.getvalue(), answer)
         except DataError as error:

@@ -102,7 +102,8 @@ def of_all_shares(share: float) -> None:
                     x_range=(work.SHARES[0], work.SHARES[-1]),
                 ),
                 name=f"sparse_{metric}",
-                caption=f"100 % is {name} with the whole W. Large markers: the share chosen above.",
+                caption=f"100 % is {name} with the whole W. Large markers: the share chosen above"
+                f"{show.open_ones(then)}.",
                 alt=f"Curves: the percentage of {name} that is kept against the share of W that is kept",
                 data=partial(paths.table, lines, "kept share of W (%)", f"{name} of the full W's"),
             )

@@ -111,7 +111,7 @@ def along_lambda(polls: bool) -> None:
                     x_range=answer.model.lambda_range,
                 ),
                 name=f"path_{metric}",
-                caption=f"Large markers: the present λ. Dashed: {paths.held_out_text(answer)}.",
+                caption=f"Large markers: the present λ{show.open_ones(ghost)}. Dashed: {paths.held_out_text(answer)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out",
                 data=partial(paths.table, lines, "lambda", name),
             )
@@ -154,8 +154,7 @@ def reach(polls: bool) -> None:
             ),
             name="tradeoff",
             caption=f"Up and to the right is better. The large circle is {RIDGE}, the large diamond {RIDGE_PS}, at the "
-            f"present setting{'; open ones: the held setting' if ghost else ''}. Of {answer.rows_text}; a choice made "
-            "on them flatters itself.",
+            f"present setting{show.open_ones(ghost)}. Of {answer.rows_text}; a choice made on them flatters itself.",
             alt=f"Dots: settings of λ, A and B by {name} and {ps_name}, with the frontier of the best ones",
             data=lambda: pd.DataFrame({"setting": points.names, name: points.precision, ps_name: points.psprecision}),
         )

@@ -139,6 +139,11 @@ def first_labels(k: int) -> str:
     return "label ranked first" if k == 1 else f"{k} labels ranked first"
 
 
+def open_ones(held: object) -> str:
+    """What the open markers of a chart are, where a setting is held."""
+    return "; open ones: the held setting" if held else ""
+
+
 CARDS = {"precision": "P", "psprecision": "PSP"}
 CARD_HELP = {
     "precision": "Of the {first}, the share that is right, averaged over the test instances. It cannot reach 100 % "

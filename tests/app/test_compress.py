@@ -62,6 +62,17 @@ def test_the_slider_changes_what_is_kept(page):
         assert shown(page, 1, "Share kept", variant) == pytest.approx(10, abs=0.05)
 
 
+@pytest.mark.parametrize("path", ["pages/compress.py", "pages/tune.py"])
+def test_charts_say_what_their_open_markers_are_where_a_setting_is_held(page, path):
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS).run()
+    app.switch_page(path).run()
+    for held in (False, True):
+        told = [each.value for each in app.caption if "Large markers: the" in each.value]
+        assert len(told) == 2
+        assert all(("; open ones: the held setting." in caption) == held for caption in told)
+        app.sidebar.button(key="hold_button").click().run()
+
+
 def test_a_link_sets_the_kept_share():
     app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
     app.query_params["kept_share"] = "0.5 %"

@@ -74,6 +74,8 @@ def test_a_wrong_prediction_file_is_named_and_nothing_is_lost(server, visit, tmp
     page.get_by_role("button", name="Add to the comparison").click()
     page.locator("[data-testid='stAlert']").first.wait_for()
     assert "wrong.txt" in page.locator("[data-testid='stAlert']").first.inner_text()
+    page.get_by_role("button", name="Add to the comparison").click()
+    page.get_by_text("Choose a file first; one that was refused has to be chosen again.").wait_for()
     assert page.locator("[data-testid='stException']").count() == 0
 
 
