@@ -1,4 +1,4 @@
-"""Arguments that are single numbers: taken where they are what was expected, else named with the value seen."""
+"""Arguments that are numbers or indices: taken where they are what was expected, else named with the value seen."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ def as_whole(value: object, name: str, *, at_least: int | None = None, at_most: 
         named = " and ".join(f"{words} {bound:,}" for words, bound in bounds if bound is not None)
         raise DataError(f"{name} is {_shown(value)}; expected a whole number {named}".rstrip())
     return int(value)
+
+
+def as_indices(values: object, count: int, name: str) -> np.ndarray:
+    """The values as an array of whole numbers from 0 to count − 1. Raises DataError, naming the argument, otherwise."""
+    indices = np.asarray(values)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise DataError(f"{name} has type {indices.dtype} and shape {indices.shape}; expected a list of whole numbers")
+    if indices.size and not (indices.min() >= 0 and indices.max() < count):
+        seen = f"runs from {indices.min()} to {indices.max()}"
+        raise DataError(f"{name} {seen}; expected whole numbers from 0 to {count - 1}")
+    return indices
 
 
 def _float(value: object) -> float:

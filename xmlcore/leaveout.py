@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmlcore import products
+from xmlcore.checks import as_indices
 from xmlcore.dataset import DataError, as_groups, take_rows
 from xmlcore.linalg import check_reg_lambda
 
@@ -80,7 +81,7 @@ def held_out_scores(
     """
     reg_lambdas = [check_reg_lambda(reg_lambda) for reg_lambda in reg_lambdas]
     wanted = np.zeros(fac.n_train, bool)
-    wanted[slice(None) if rows is None else _check_rows(rows, fac.n_train)] = True
+    wanted[slice(None) if rows is None else as_indices(rows, fac.n_train, "rows")] = True
     family = _families(groups, fac.n_train)
     null_labels = _null_labels(fac)
     for block, sizes in _blocks(np.unique(family[wanted]), family, _rows_at_once(fac)):
@@ -102,7 +103,7 @@ def scores_left_out(
     fac: RidgeFactorization, reg_lambda: float, groups: np.ndarray | None, rows: slice | np.ndarray
 ) -> np.ndarray:
     """Held-out scores of the given training rows in the order given, (rows, L), float32; whole, so choose few rows."""
-    asked = np.arange(fac.n_train)[rows] if isinstance(rows, slice) else _check_rows(rows, fac.n_train)
+    asked = np.arange(fac.n_train)[rows] if isinstance(rows, slice) else as_indices(rows, fac.n_train, "rows")
     chosen, places = np.unique(asked, return_inverse=True)
     out = np.empty((chosen.size, fac.n_labels), np.float32)
     for held in held_out_scores(fac, [reg_lambda], groups=groups, rows=chosen):
@@ -123,15 +124,6 @@ def sample_families(groups: np.ndarray | None, n_train: int, n_rows: int, seed: 
     chosen = np.zeros(sizes.size, bool)
     chosen[order[:enough]] = True
     return np.flatnonzero(chosen[family])
-
-
-def _check_rows(rows: np.ndarray, n_train: int) -> np.ndarray:
-    rows = np.asarray(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise DataError(f"rows has type {rows.dtype} and shape {rows.shape}; expected a list of training row numbers")
-    if rows.size and not (rows.min() >= 0 and rows.max() < n_train):
-        raise DataError(f"rows names {rows.min()} to {rows.max()}; expected numbers from 0 to {n_train - 1}")
-    return rows
 
 
 def _families(groups: np.ndarray | None, n_train: int) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
+from xmlcore.checks import as_indices
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.linalg import check_reg_lambda
 
@@ -404,15 +405,8 @@ def check_projection(P: object, rank: int) -> np.ndarray:
 
 
 def as_part(part: Rows, count: int, name: str) -> Rows:
-    """A slice, or indices from 0 to count − 1 as an array. Raises DataError, naming the argument, for anything else."""
-    if isinstance(part, slice):
-        return part
-    part = np.asarray(part)
-    if part.ndim != 1 or part.dtype.kind not in "iu":
-        raise DataError(f"{name} has type {part.dtype} and shape {part.shape}; expected a slice or a list of indices")
-    if part.size and not (part.min() >= 0 and part.max() < count):
-        raise DataError(f"{name} runs from {part.min()} to {part.max()}; expected indices from 0 to {count - 1}")
-    return part
+    """A slice as it is, else indices from 0 to count − 1. Raises DataError, naming the argument, for anything else."""
+    return part if isinstance(part, slice) else as_indices(part, count, name)
 
 
 def as_projection(P: np.ndarray) -> np.ndarray:

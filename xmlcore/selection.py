@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import as_number, as_whole
-from xmlcore.dataset import DataError, Dataset, check_mask, take_rows
+from xmlcore.dataset import DataError, Dataset, as_groups, check_mask, take_rows
 from xmlcore.evaluation import (
     Evaluation,
     check_rows,
@@ -212,7 +212,8 @@ def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:
     Raises DataError for a share outside (0, 1) and where one of the two sides would be empty.
     """
     share, seed = as_number(share, "share", above=0, below=1), as_whole(seed, "seed", at_least=0)
-    groups = np.arange(ds.n_train) if ds.train_groups is None else np.unique(ds.train_groups, return_inverse=True)[1]
+    named = np.arange(ds.n_train) if ds.train_groups is None else ds.train_groups
+    groups = as_groups(named, ds.n_train, "train_groups")
     order = np.random.default_rng(seed).permutation(int(groups.max(initial=-1)) + 1)
     sizes = np.bincount(groups, minlength=order.size)[order]
     # The families whose middle lies within the share: the nearest to it, whichever side a large one falls.

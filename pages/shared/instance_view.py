@@ -17,7 +17,7 @@ from pages.shared.instance_subject import Listed, Subject, explain, kind_of_feat
 from pages.shared.model import Answer
 from pages.shared.settings import counted
 from xmlcore import Dataset, Explanation
-from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.figures import RIDGE, RIDGE_PS, escaped
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text, others_text
 
 WORDS_SHOWN = 14
@@ -315,7 +315,7 @@ def _charts(
             [data.feature_name(n) for n in by_feature.index.tolist()],
             words,
             [
-                f"<b>{escape(data.feature_name(n))}</b><br>{number_text(x_n, digits_of(x))} here × "
+                f"<b>{escaped(data.feature_name(n))}</b><br>{number_text(x_n, digits_of(x))} here × "
                 f"{number_text(W_nl, digits_of(W), '+')} in W"
                 for n, x_n, W_nl in zip(by_feature.index.tolist(), x, W, strict=True)
             ],
@@ -376,6 +376,6 @@ def _frame(part: Explanation, names: list[str], kind: str) -> pd.DataFrame:
 
 def _voter(data: Dataset, row: int) -> str:
     labels = data.Y_train[[row]].indices.tolist()
-    shown = "".join(f"<br>· {escape(data.label_name(label))}" for label in labels[:LABELS_IN_HOVER])
+    shown = "".join(f"<br>· {escaped(data.label_name(label))}" for label in labels[:LABELS_IN_HOVER])
     rest = f"<br>and {len(labels) - LABELS_IN_HOVER} more" if len(labels) > LABELS_IN_HOVER else ""
-    return f"<b>{escape(data.train_name(row))}</b>, with the labels{shown}{rest}"
+    return f"<b>{escaped(data.train_name(row))}</b>, with the labels{shown}{rest}"

@@ -456,3 +456,11 @@ def test_no_name_can_break_out_of_the_page(name):
     assert "<" not in html
     assert ">" not in html
     assert not set(view.plain_markdown(name)) - set(name) - {"\\", "\u2060"}
+
+
+def test_names_in_a_hover_are_shown_as_they_are():
+    data = tiny()
+    names = np.array(['say "hi" & <b>', *(f"text {row}" for row in range(1, data.n_train))])
+    shown = view._voter(replace(data, train_names=names), 0)
+    # Plotly's HTML has no &quot;, which it would show as such.
+    assert shown.startswith('<b>say "hi" &amp; &lt;b&gt;</b>, with the labels')

@@ -352,7 +352,7 @@ def test_bad_input_is_refused_with_the_argument_and_the_value(case):
         fac.votes(case.P * 1j, 1.0)
     with pytest.raises(DataError, match="X is an array with masked entries"):
         RidgeFactorization.fit(np.ma.masked_array(data.X.toarray(), data.X.toarray() > 0), data.Y)
-    with pytest.raises(DataError, match="rows names 0 to 99999"):
+    with pytest.raises(DataError, match="rows runs from 0 to 99999"):
         fac.leave_one_out_scores(1.0, rows=np.array([0, 99_999]))
 
 

@@ -182,6 +182,11 @@ def test_the_validation_split_takes_a_seeded_tenth_and_keeps_rows_together():
         np.testing.assert_array_equal(pairs.toarray(), ds.Y_train[rows].toarray())
 
 
+def test_a_missing_family_is_named_and_makes_none_of_its_own():
+    with pytest.raises(DataError, match="train_groups holds nan for training row 1; expected the family of every row"):
+        validation_split(dataset(groups=[0.0, np.nan, np.nan, *range(97)]))
+
+
 def test_the_validation_split_never_tears_a_family_apart():
     groups = np.repeat(np.arange(30), [1] * 10 + [2] * 10 + [7] * 10)
     split = validation_split(dataset(100, groups), share=0.2, seed=1)
