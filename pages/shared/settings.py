@@ -49,6 +49,10 @@ class Settings:
     tie_metric: bool = False
     features: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.own_lambda_ps:  # a link may say otherwise of a held setting
+            object.__setattr__(self, "reg_lambda_ps", self.reg_lambda)
+
 
 DEFAULTS = {field.name: field.default for field in fields(Settings) if field.name not in ("data", "features")}
 

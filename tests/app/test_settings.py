@@ -114,3 +114,8 @@ HELD = ["Debtags", "3.0", "false", "3.0", "0.55", "1.5", "5", "false", ""]
 )
 def test_a_held_setting_that_cannot_be_read_is_dropped(text):
     assert settings._parse_hold(text) is None
+
+
+def test_without_a_lambda_of_its_own_ps_has_that_of_ridge_whatever_a_link_says():
+    assert settings._parse_hold("Debtags~10~false~3.0~0.55~1.5~5~false~").reg_lambda_ps == 10
+    assert settings._parse_hold("Debtags~10~true~3.0~0.55~1.5~5~false~").reg_lambda_ps == 3
