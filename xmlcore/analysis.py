@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_labels
 from xmlcore.evaluation import Evaluation
 from xmlcore.metrics import hits, make_ruler
@@ -49,9 +50,7 @@ def frequency_bins(label_counts: np.ndarray, kind: str = "twos", n_shares: int =
     counts = _as_counts(label_counts)
     largest = int(counts.max(initial=0))
     if kind == "shares":
-        if n_shares < 1:
-            raise DataError(f"n_shares is {n_shares}; expected at least 1")
-        starts = _share_starts(counts[counts > 0], n_shares)
+        starts = _share_starts(counts[counts > 0], as_whole(n_shares, "n_shares", at_least=1))
     elif kind in ("twos", "tens"):
         base = 2 if kind == "twos" else 10
         starts = [1]
@@ -71,11 +70,11 @@ def frequency_bins(label_counts: np.ndarray, kind: str = "twos", n_shares: int =
 def head_torso_tail(label_counts: np.ndarray, tail_below: int, head_from: int) -> FrequencyBins:
     """Three bins by two cuts: tail (N_l < tail_below, also labels never seen), torso, head (N_l ≥ head_from).
 
-    Raises DataError unless 1 ≤ tail_below ≤ head_from.
+    Raises DataError unless both are whole numbers and 1 ≤ tail_below ≤ head_from.
     """
     counts = _as_counts(label_counts)
-    if not 1 <= tail_below <= head_from:
-        raise DataError(f"tail_below is {tail_below} and head_from {head_from}; expected 1 ≤ tail_below ≤ head_from")
+    tail_below = as_whole(tail_below, "tail_below", at_least=1)
+    head_from = as_whole(head_from, "head_from", at_least=tail_below)
     largest = max(int(counts.max(initial=0)), head_from)
     starts, ends = [0, tail_below, head_from], [tail_below - 1, head_from - 1, largest]
     return _bins(counts, ["tail", "torso", "head"], starts, ends)

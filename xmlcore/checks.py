@@ -41,12 +41,12 @@ def as_whole(value: object, name: str, *, at_least: int | None = None, at_most: 
 
 
 def as_indices(values: object, count: int, name: str) -> np.ndarray:
-    """The values as an array of whole numbers from 0 to count − 1. Raises DataError, naming the argument, otherwise."""
-    indices = np.asarray(values)
+    """The values, none too, as an array of whole numbers from 0 to count − 1. Raises DataError, naming the argument."""
+    indices = np.asarray(values, np.int64 if np.shape(values) == (0,) else None)
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise DataError(f"{name} has type {indices.dtype} and shape {indices.shape}; expected a list of whole numbers")
     if indices.size and not (indices.min() >= 0 and indices.max() < count):
-        seen = f"runs from {indices.min()} to {indices.max()}"
+        seen = f"holds numbers from {indices.min()} to {indices.max()}"
         raise DataError(f"{name} {seen}; expected whole numbers from 0 to {count - 1}")
     return indices
 

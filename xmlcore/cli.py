@@ -1,8 +1,8 @@
 """The command line: `python -m xmlcore data | fetch | evaluate | convert | cache`.
 
 Results go to the standard output, progress and errors to the standard error. The exit code is 0, 1 where the data
-cannot be used or written (one line says why) or nobody reads the output to its end, or 2 where the command is not
-understood.
+cannot be used or written (one line says why) or nobody reads the output to its end, 2 where the command is not
+understood, or 130 where it was interrupted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
 from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
 from xmlcore.features import fit_features
 from xmlcore.linalg import default_memory_budget
-from xmlcore.profile import features_per_instance
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
@@ -171,7 +170,6 @@ def _evaluate(options: argparse.Namespace) -> None:
 def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int]) -> Evaluation:
     theta = inverse_propensity(data.Y_train, A, B)
     ruler = metric_inverse_propensity(data)
-    empty = int((features_per_instance(data.X_test) == 0).sum())
     # One λ costs least by Cholesky, where all scores fit in memory at once; else by a factorisation, block by block.
     if 4 * data.n_test * data.n_labels <= default_memory_budget():
         scores = solve_direct(data.X_train, data.Y_train, data.X_test, reg_lambda)
@@ -183,7 +181,6 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
             ks,
             exclude=data.test_filter,
             reg_lambda=reg_lambda,
-            rows_without_features=empty,
         )
     fac = RidgeFactorization.fit(data.X_train, data.Y_train)
     if reg_lambda < (least := fac.smallest_reliable_lambda):
@@ -197,7 +194,6 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
         ruler,
         ks,
         exclude=data.test_filter,
-        rows_without_features=empty,
     )
 
 

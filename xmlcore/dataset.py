@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -302,6 +302,26 @@ class Dataset:
     def feature_name(self, feature: int) -> str:
         """The feature's name, or its number where the data set has no names."""
         return str(self.feature_names[feature]) if self.feature_names is not None else f"feature {feature}"
+
+
+def take_instances(ds: Dataset, *, train: np.ndarray | None = None, test: np.ndarray | None = None) -> Dataset:
+    """The data set with these rows of its training and test instances only; None keeps a side as it is.
+
+    PSP goes on being measured with the label frequencies of all training instances: see `given_label_counts`.
+    """
+    changes = {}
+    for side, rows in (("train", train), ("test", test)):
+        if rows is None:
+            continue
+        X, Y, texts = (getattr(ds, name) for name in (f"X_{side}", f"Y_{side}", f"{side}_texts"))
+        changes |= {f"X_{side}": take_rows(X, rows), f"Y_{side}": Y[rows]}
+        changes[f"{side}_texts"] = None if texts is None else [texts[row] for row in rows]
+        for name in (f"{side}_names", f"{side}_groups", f"{side}_filter"):
+            if (values := getattr(ds, name, None)) is not None:
+                changes[name] = values[rows]
+    if train is not None and ds.given_label_counts is None:
+        changes |= {"given_label_counts": ds.label_counts, "given_n_train": ds.n_train}
+    return replace(ds, **changes)
 
 
 def _as_vector(values: object, field: str) -> np.ndarray:

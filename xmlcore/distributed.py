@@ -19,12 +19,12 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import products
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError
-from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings
+from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, rank_variants
 from xmlcore.linalg import check_reg_lambda
 from xmlcore.metrics import make_ruler
 from xmlcore.propensity import as_weights
-from xmlcore.ranking import top_k, top_k_both, top_k_weighted
 from xmlcore.streaming import GramSums, RowBlock, StreamedFactorization, add_sums, factorize_sums, gram_sums
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ def evaluate_distributed(
     """
     if not loads:
         raise DataError("loads is empty; expected a function for each row block")
-    if labels_a_block < 1:
-        raise DataError(f"labels_a_block is {labels_a_block}; expected at least 1")
+    labels_a_block = as_whole(labels_a_block, "labels_a_block", at_least=1)
     k_max = cut_ks(ks, fac.n_labels)[-1]
     theta = as_weights(inverse_propensity, fac.n_labels)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
@@ -114,7 +113,7 @@ def evaluate_distributed(
         ks,
         reg_lambda=reg_lambda,
         reg_lambda_ps=penalty_ps,
-        rows_without_features=sum(part.rows_without_features for part in parts),
+        rows_scored_zero=sum(part.rows_scored_zero for part in parts),
     )
 
 
@@ -128,12 +127,16 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Best:
-    """The best of one block of labels for one block of rows: (rows, k) labels and what they are ranked by, twice."""
+    """The best of one block of labels for one block of rows: (rows, k) labels and what they are ranked by, twice.
+
+    zero: which rows score 0 for all labels of the block, shape (rows,).
+    """
 
     labels: np.ndarray
     values: np.ndarray
     labels_ps: np.ndarray
     values_ps: np.ndarray
+    zero: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +144,7 @@ class _Ranked:
     top: np.ndarray
     top_ps: np.ndarray
     Y: sparse.csr_array
-    rows_without_features: int
+    rows_scored_zero: int
 
 
 def _held(client: Client, value: object) -> Future:
@@ -175,21 +178,18 @@ def _best_of_labels(
     k: int,
 ) -> _Best:
     scores = fac.scores(rows.P, penalties[0])
-    if penalties[0] == penalties[1]:
-        scores_ps = scores
-        top, top_ps = top_k_both(scores, theta, k)
-    else:
-        scores_ps = fac.scores(rows.P, penalties[1])
-        top, top_ps = top_k(scores, k), top_k_weighted(scores_ps, theta, k)
+    scores_ps = None if penalties[0] == penalties[1] else fac.scores(rows.P, penalties[1])
+    top, top_ps = rank_variants(scores, scores_ps, theta, k)
     values = np.take_along_axis(scores, top, axis=1).astype(np.float64)
-    values_ps = np.take_along_axis(scores_ps, top_ps, axis=1) * theta[top_ps]
-    return _Best(top + np.int32(start), values, top_ps + np.int32(start), values_ps)
+    values_ps = np.take_along_axis(scores if scores_ps is None else scores_ps, top_ps, axis=1) * theta[top_ps]
+    return _Best(top + np.int32(start), values, top_ps + np.int32(start), values_ps, ~scores.any(axis=1))
 
 
 def _merge(rows: _Rows, best: list[_Best], k: int) -> _Ranked:
     top = _best_of_all([part.labels for part in best], [part.values for part in best], k)
     top_ps = _best_of_all([part.labels_ps for part in best], [part.values_ps for part in best], k)
-    return _Ranked(top, top_ps, rows.Y, int(np.count_nonzero(~rows.P.any(axis=1))))
+    zero = np.logical_and.reduce([part.zero for part in best])
+    return _Ranked(top, top_ps, rows.Y, int(np.count_nonzero(zero)))
 
 
 def _best_of_all(labels: list[np.ndarray], values: list[np.ndarray], k: int) -> np.ndarray:

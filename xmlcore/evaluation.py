@@ -43,7 +43,8 @@ class Evaluation:
         ks: the values of K, ascending, cut to the number of labels.
         reg_lambda, reg_lambda_ps: λ of XML-ridge and of XML-ridge with PS; None for scores from elsewhere.
         n_rows: instances evaluated.
-        rows_without_features: how many of them have no features: they score 0 everywhere and rank labels 0…K−1.
+        rows_scored_zero: how many of them score 0 everywhere, as rows without features do: they rank labels 0…K−1.
+            0 where only rankings are known.
         psprecision_best: Σ_i best_iK, the denominator of PSP@K, for each K.
         ridge, ps: the results.
     """
@@ -52,7 +53,7 @@ class Evaluation:
     reg_lambda: float | None
     reg_lambda_ps: float | None
     n_rows: int
-    rows_without_features: int
+    rows_scored_zero: int
     psprecision_best: Mapping[int, float]
     ridge: VariantResult
     ps: VariantResult
@@ -70,7 +71,6 @@ def evaluate(
     reg_lambda_ps: float | None = None,
     exclude: sparse.csr_array | None = None,
     memory_budget: int | None = None,
-    rows_without_features: int = 0,
 ) -> Evaluation:
     """Every metric at every K, the top K and per-label hits, of both variants at λ.
 
@@ -78,8 +78,7 @@ def evaluate(
     labels; metric_inverse_propensity: θ (L,) with which PSP and PSnDCG measure, from the full training set with the
     data set's own A and B, so that the ruler stays still while A and B move. reg_lambda_ps: λ of the weighted variant
     where it has its own. exclude: pairs (row, label) masked before ranking, rows×L. memory_budget: bytes that a block
-    of scores with what it needs may take; a quarter of the free memory by default. rows_without_features: a count to
-    pass on, for display.
+    of scores with what it needs may take; a quarter of the free memory by default.
 
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
@@ -91,23 +90,15 @@ def evaluate(
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     top = np.empty((n_rows, ruler.k_max), dtype=np.int32)
     top_ps = np.empty_like(top)
+    n_zero = 0
     for rows in row_blocks(n_rows, n_labels, np.shape(P)[1], memory_budget):
-        mask = None if exclude is None else exclude[rows]
         scores = fac.scores(P, reg_lambda, rows=rows)
-        if penalty_ps == reg_lambda:
-            top[rows], top_ps[rows] = top_k_both(scores, inverse_propensity, ruler.k_max, mask)
-        else:
-            top[rows] = top_k(scores, ruler.k_max, mask)
-            scores = fac.scores(P, penalty_ps, rows=rows)
-            top_ps[rows] = top_k_weighted(scores, inverse_propensity, ruler.k_max, mask)
+        scores_ps = None if penalty_ps == reg_lambda else fac.scores(P, penalty_ps, rows=rows)
+        mask = None if exclude is None else exclude[rows]
+        top[rows], top_ps[rows] = rank_variants(scores, scores_ps, inverse_propensity, ruler.k_max, mask)
+        n_zero += zero_rows(scores)
     return evaluate_rankings(
-        top,
-        top_ps,
-        ruler,
-        ks,
-        reg_lambda=reg_lambda,
-        reg_lambda_ps=penalty_ps,
-        rows_without_features=rows_without_features,
+        top, top_ps, ruler, ks, reg_lambda=reg_lambda, reg_lambda_ps=penalty_ps, rows_scored_zero=n_zero
     )
 
 
@@ -122,7 +113,6 @@ def evaluate_scores(
     exclude: sparse.csr_array | None = None,
     reg_lambda: float | None = None,
     reg_lambda_ps: float | None = None,
-    rows_without_features: int = 0,
 ) -> Evaluation:
     """`evaluate` from scores (rows, L) in memory: a new A, B or K costs a ranking and no product.
 
@@ -132,12 +122,10 @@ def evaluate_scores(
     ruler = _ruler(Y, metric_inverse_propensity, ks)
     _check_rows(np.shape(scores), ruler)
     if scores_ps is None:
-        top, top_ps = top_k_both(scores, inverse_propensity, ruler.k_max, exclude)
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     else:
         _check_rows(np.shape(scores_ps), ruler)
-        top = top_k(scores, ruler.k_max, exclude)
-        top_ps = top_k_weighted(scores_ps, inverse_propensity, ruler.k_max, exclude)
+    top, top_ps = rank_variants(scores, scores_ps, inverse_propensity, ruler.k_max, exclude)
     return evaluate_rankings(
         top,
         top_ps,
@@ -145,8 +133,27 @@ def evaluate_scores(
         ks,
         reg_lambda=reg_lambda,
         reg_lambda_ps=reg_lambda_ps,
-        rows_without_features=rows_without_features,
+        rows_scored_zero=zero_rows(np.asarray(scores)),
     )
+
+
+def rank_variants(
+    scores: np.ndarray,
+    scores_ps: np.ndarray | None,
+    inverse_propensity: np.ndarray,
+    k: int,
+    exclude: sparse.csr_array | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`ranking.top_k_both` where the weighted variant may have scores of its own, from another λ, or None."""
+    if scores_ps is None:
+        return top_k_both(scores, inverse_propensity, k, exclude)
+    return top_k(scores, k, exclude), top_k_weighted(scores_ps, inverse_propensity, k, exclude)
+
+
+def zero_rows(scores: np.ndarray) -> int:
+    """How many rows hold zeros only."""
+    suspects = np.flatnonzero(~scores[:, :8].any(axis=1))  # nearly none: the whole is not read for the others
+    return int(np.count_nonzero(~scores[suspects].any(axis=1)))
 
 
 def evaluate_rankings(
@@ -157,13 +164,13 @@ def evaluate_rankings(
     *,
     reg_lambda: float | None,
     reg_lambda_ps: float | None,
-    rows_without_features: int = 0,
+    rows_scored_zero: int = 0,
 ) -> Evaluation:
     """The evaluation of two rankings (rows, ≥ max K) of the ruler's rows, however they came about."""
     ks = cut_ks(ks, ruler.Y.shape[1])
     ridge, ps = (evaluate_ranking(each, ruler, ks) for each in (top, top_ps))
     best = {k: float(ruler.best[k - 1]) for k in ks}
-    return Evaluation(ks, reg_lambda, reg_lambda_ps, ruler.Y.shape[0], rows_without_features, best, ridge, ps)
+    return Evaluation(ks, reg_lambda, reg_lambda_ps, ruler.Y.shape[0], rows_scored_zero, best, ridge, ps)
 
 
 def evaluate_ranking(top: np.ndarray, ruler: Ruler, ks: Sequence[int] = (1, 3, 5)) -> VariantResult:

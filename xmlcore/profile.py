@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, Dataset, Features, as_blocks, as_labels
 
 PAIR_ORDERS = ("together", "jaccard")
@@ -181,9 +182,7 @@ def strongest_pairs(
     """
     if order not in PAIR_ORDERS:
         raise DataError(f"order is {order!r}; expected one of {', '.join(PAIR_ORDERS)}")
-    for name, value in (("n_pairs", n_pairs), ("min_together", min_together)):
-        if value < 1:
-            raise DataError(f"{name} is {value}; expected at least 1")
+    n_pairs, min_together = as_whole(n_pairs, "n_pairs", at_least=1), as_whole(min_together, "min_together", at_least=1)
     Y = as_labels(Y)
     counts = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
     best = np.zeros((0, 3), np.int64)
@@ -251,8 +250,7 @@ def random_instances(ds: Dataset, n: int = 10, seed: int = 0) -> tuple[Sample, .
 
     Raises DataError where n is below 1.
     """
-    if n < 1:
-        raise DataError(f"n is {n}; expected at least 1")
+    n, seed = as_whole(n, "n", at_least=1), as_whole(seed, "seed", at_least=0)
     rows = np.sort(np.random.default_rng(seed).choice(ds.n_train, min(n, ds.n_train), replace=False))
     return tuple(_sample(ds, int(row)) for row in rows)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.checks import as_whole
+from xmlcore.checks import as_indices, as_whole
 from xmlcore.dataset import DataError, check_mask, refuse_masked
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
@@ -77,11 +77,9 @@ def label_ranks(scores: np.ndarray, labels: np.ndarray, masked: np.ndarray | Non
     scores = np.asarray(scores)
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise DataError(f"scores has shape {scores.shape}; expected one row of finite numbers")
-    labels = np.asarray(labels, dtype=np.int64)
-    if labels.size and not 0 <= labels.min() <= labels.max() < scores.size:
-        raise DataError(f"labels run from {labels.min()} to {labels.max()}; expected 0 to {scores.size - 1}")
+    labels = as_indices(labels, scores.size, "labels")
     ranked = np.ones(scores.size, dtype=bool)
-    ranked[[] if masked is None else masked] = False
+    ranked[as_indices([] if masked is None else masked, scores.size, "masked")] = False
     index = np.arange(scores.size)
     ranks = np.empty(labels.size, dtype=np.int64)
     for place, label in enumerate(labels):

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, Dataset, take_rows
+from xmlcore.dataset import DataError, Dataset, take_instances
 from xmlcore.metrics import hits, make_ruler
 
 Z_95 = 1.959964  # the normal distribution's 97.5 % quantile
@@ -22,16 +22,8 @@ def sample_training(ds: Dataset, n_train: int, seed: int = 0) -> Dataset:
     n_train, seed = as_whole(n_train, "n_train", at_least=1, at_most=ds.n_train), as_whole(seed, "seed", at_least=0)
     rows = np.sort(np.random.default_rng(seed).choice(ds.n_train, n_train, replace=False))
     return replace(
-        ds,
+        take_instances(ds, train=rows),
         name=f"{ds.name}, {n_train:,} training instances",
-        X_train=take_rows(ds.X_train, rows),
-        Y_train=ds.Y_train[rows],
-        train_names=None if ds.train_names is None else ds.train_names[rows],
-        train_texts=None if ds.train_texts is None else [ds.train_texts[row] for row in rows],
-        train_groups=None if ds.train_groups is None else ds.train_groups[rows],
-        train_filter=None if ds.train_filter is None else ds.train_filter[rows],
-        given_label_counts=ds.label_counts if ds.given_label_counts is None else ds.given_label_counts,
-        given_n_train=ds.given_n_train or ds.n_train,
         notes=(
             *ds.notes,
             f"{n_train:,} of {ds.n_train:,} training instances, drawn at random (seed {seed}). The model's weights "

@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_number, as_whole
-from xmlcore.dataset import DataError, Dataset, as_groups, check_mask, take_rows
+from xmlcore.checks import as_indices, as_number, as_whole
+from xmlcore.dataset import DataError, Dataset, as_groups, check_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
     check_rows,
@@ -112,9 +112,7 @@ def held_out_path(
 
     Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
     """
-    rows = np.arange(fac.n_train) if rows is None else np.unique(rows)
-    if rows.size and not 0 <= rows[0] <= rows[-1] < fac.n_train:
-        raise DataError(f"rows reach from {rows[0]} to {rows[-1]}; expected indices from 0 to {fac.n_train - 1}")
+    rows = np.arange(fac.n_train) if rows is None else np.unique(as_indices(rows, fac.n_train, "rows"))
     check_mask(exclude, fac.Y_train.shape)
     order = nearest_first(lambdas, current)
     ruler = make_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
@@ -207,7 +205,8 @@ def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:
     """The training instances of ds, split for tuning as in the paper: `share` of them, drawn by seed, are the test set.
 
     Families (`train_groups`) are never torn apart: whole families are drawn until the share is reached. Features stay
-    as they are (their vocabulary and IDF saw all rows), and θ should still come from the full training set.
+    as they are (their vocabulary and IDF saw all rows), and PSP is measured with the label frequencies of all training
+    instances of ds.
 
     Raises DataError for a share outside (0, 1) and where one of the two sides would be empty.
     """
@@ -224,24 +223,12 @@ def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:
         raise DataError(
             f"share is {share}; of {ds.n_train} instances in {order.size} families it leaves one side empty"
         )
-    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-
-    def part(values, rows):
-        if values is None:
-            return None
-        return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
-
-    return replace(
+    everything = replace(
         ds,
-        X_train=take_rows(ds.X_train, train),
-        X_test=take_rows(ds.X_train, test),
-        Y_train=ds.Y_train[train],
-        Y_test=ds.Y_train[test],
-        train_names=part(ds.train_names, train),
-        test_names=part(ds.train_names, test),
-        train_texts=part(ds.train_texts, train),
-        test_texts=part(ds.train_texts, test),
-        train_groups=part(ds.train_groups, train),
-        train_filter=part(ds.train_filter, train),
-        test_filter=part(ds.train_filter, test),
+        X_test=ds.X_train,
+        Y_test=ds.Y_train,
+        test_names=ds.train_names,
+        test_texts=ds.train_texts,
+        test_filter=ds.train_filter,
     )
+    return take_instances(everything, train=np.flatnonzero(~held_out), test=np.flatnonzero(held_out))

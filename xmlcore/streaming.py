@@ -27,10 +27,18 @@ from scipy import sparse
 
 from xmlcore import eigen, linalg, products
 from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
-from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, row_blocks
+from xmlcore.dataset import (
+    DataError,
+    Features,
+    as_blocks,
+    as_labels,
+    check_mask,
+    n_columns,
+    n_rows,
+    take_rows,
+)
+from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, rank_variants, row_blocks, zero_rows
 from xmlcore.metrics import make_ruler
-from xmlcore.ranking import top_k, top_k_both, top_k_weighted
 from xmlcore.readers import LIMITS
 from xmlcore.readers.arrays import load_matrix
 from xmlcore.readers.files import DataFile
@@ -111,9 +119,9 @@ def _storable(X: object, Y: object, number: int) -> RowBlock:
     return _same_rows(X, Y, f"block {number}")
 
 
-def _same_rows(X: sparse.csr_array, Y: sparse.csr_array, where: str) -> RowBlock:
-    if X.shape[0] != Y.shape[0]:
-        raise DataError(f"{where} has {X.shape[0]} rows of X and {Y.shape[0]} of Y; expected the same number")
+def _same_rows(X: Features, Y: sparse.csr_array, where: str) -> RowBlock:
+    if n_rows(X) != Y.shape[0]:
+        raise DataError(f"{where} has {n_rows(X)} rows of X and {Y.shape[0]} of Y; expected the same number")
     return X, Y
 
 
@@ -175,8 +183,7 @@ def gram_sums(
     summed, trace, largest = 0, 0.0, 0.0
     for number, (X, Y) in enumerate(blocks):
         X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
-        if n_rows(X) != Y.shape[0]:
-            raise DataError(f"block {number} has {n_rows(X)} rows of X and {Y.shape[0]} of Y; expected the same number")
+        _same_rows(X, Y, f"block {number}")
         if widths is None:
             widths = (n_columns(X), Y.shape[1])
             k = n_columns(X) if projection is None else projection.shape[1]
@@ -343,35 +350,36 @@ def evaluate_streamed(
     ks: Sequence[int] = (1, 3, 5),
     *,
     reg_lambda_ps: float | None = None,
+    exclude: sparse.csr_array | None = None,
     memory_budget: int | None = None,
 ) -> Evaluation:
     """`evaluate` of test rows that come in blocks (X, Y): each is projected, scored, ranked and forgotten.
 
     Kept are the K best labels and the labels Y. To try many λ, keep P in a file instead and call `evaluate` with it as
-    a memory map. Arguments and errors as there.
+    a memory map. exclude: pairs masked before ranking, of all blocks' rows together. Arguments and errors as there.
     """
     k_max = cut_ks(ks, fac.n_labels)[-1]
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     tops, tops_ps, labels = [], [], []
-    featureless = 0
+    done = n_zero = 0
     for number, (X, Y) in enumerate(blocks):
         Y = as_labels(Y, f"Y of block {number}")
         P = fac.project(X)
         if Y.shape != (P.shape[0], fac.n_labels):
             raise DataError(f"Y of block {number} has shape {Y.shape}; expected {(P.shape[0], fac.n_labels)}")
-        featureless += int(np.count_nonzero(~P.any(axis=1)))
         labels.append(Y)
         for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
             scores = fac.scores(P, reg_lambda, rows=rows)
-            if penalty_ps == reg_lambda:
-                top, top_ps = top_k_both(scores, inverse_propensity, k_max)
-            else:
-                top = top_k(scores, k_max)
-                top_ps = top_k_weighted(fac.scores(P, penalty_ps, rows=rows), inverse_propensity, k_max)
+            scores_ps = None if penalty_ps == reg_lambda else fac.scores(P, penalty_ps, rows=rows)
+            mask = None if exclude is None else exclude[done + rows.start : done + rows.stop]
+            top, top_ps = rank_variants(scores, scores_ps, inverse_propensity, k_max, mask)
             tops.append(top)
             tops_ps.append(top_ps)
+            n_zero += zero_rows(scores)
+        done += P.shape[0]
     if not tops:
         raise DataError("blocks hold no row; expected at least one")
+    check_mask(exclude, (done, fac.n_labels))
     return evaluate_rankings(
         np.concatenate(tops),
         np.concatenate(tops_ps),
@@ -379,5 +387,5 @@ def evaluate_streamed(
         ks,
         reg_lambda=reg_lambda,
         reg_lambda_ps=penalty_ps,
-        rows_without_features=featureless,
+        rows_scored_zero=n_zero,
     )

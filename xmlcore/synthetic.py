@@ -114,10 +114,8 @@ def scaled_shape(shape: Shape | str, scale: float = 1.0) -> Shape:
             raise DataError(f"there is no shape {shape!r}; expected one of {', '.join(SHAPES)}")
         shape = SHAPES[shape]
     scale = as_number(scale, "scale", above=0)
-    sizes = {name: getattr(shape, name) for name in ("n_train", "n_features", "n_labels", "n_test")}
-    for name, value in sizes.items():
-        if value < 1:
-            raise DataError(f"{name} must be at least 1; it is {value}")
+    sizes = ("n_train", "n_features", "n_labels", "n_test")
+    sizes = {name: as_whole(getattr(shape, name), name, at_least=1) for name in sizes}
     if scale != 1:
         sizes = {name: max(3, round(value * scale)) for name, value in sizes.items()}
     for name, limit in (("labels", sizes["n_labels"] / 2), ("terms", np.inf)):

@@ -35,11 +35,10 @@ from xmlcore import (
 )
 from xmlcore.background import Task, submit
 from xmlcore.cost import refuse_unfitting
-from xmlcore.dataset import take_rows
+from xmlcore.dataset import take_instances
 from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
 from xmlcore.linalg import default_memory_budget
-from xmlcore.profile import features_per_instance
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
@@ -107,9 +106,8 @@ class Model:
             )
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
-        self.dataset = _with_test_rows(self.full, self.rows)
+        self.dataset = self.full if self.rows.size == self.full.n_test else take_instances(self.full, test=self.rows)
         self.lambda_range = self._lambda_range()
-        self.rows_without_features = int(np.count_nonzero(features_per_instance(self.dataset.X_test) == 0))
         self.factorization: RidgeFactorization | None = None
         self.projection: np.ndarray | None = None
         self.progress = Progress()
@@ -239,19 +237,6 @@ def _sample_rows(data: Dataset) -> np.ndarray:
     return np.sort(np.random.default_rng(SAMPLE_SEED).choice(data.n_test, rows, replace=False))
 
 
-def _with_test_rows(data: Dataset, rows: np.ndarray) -> Dataset:
-    if rows.size == data.n_test:
-        return data
-    return replace(
-        data,
-        X_test=take_rows(data.X_test, rows),
-        Y_test=data.Y_test[rows],
-        test_names=None if data.test_names is None else data.test_names[rows],
-        test_texts=None if data.test_texts is None else [data.test_texts[row] for row in rows],
-        test_filter=None if data.test_filter is None else data.test_filter[rows],
-    )
-
-
 # A model that is larger than the cache is kept alone: one that is not kept would be made anew for each visitor.
 @cached(LRUCache(MODEL_BYTES, getsizeof=lambda model: min(model.n_bytes, MODEL_BYTES)), condition=threading.Condition())
 def model_of(title: str, features: str) -> Model:
@@ -360,7 +345,6 @@ def _evaluated(model: Model, settings: Settings) -> tuple[Evaluation, np.ndarray
         exclude=data.test_filter,
         reg_lambda=settings.reg_lambda,
         reg_lambda_ps=settings.reg_lambda_ps,
-        rows_without_features=model.rows_without_features,
     )
     return evaluation, theta, metric_theta
 

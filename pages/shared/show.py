@@ -220,9 +220,9 @@ def notes(answer: Answer) -> None:
     ghost = held_setting()
     if ghost and (ghost.data, ghost.features) == (settings.data, settings.features):
         sentences.append(f"Held: {settings_text(ghost)}.")
-    if evaluation.rows_without_features:
+    if zero := evaluation.rows_scored_zero:
         sentences.append(
-            f"{evaluation.rows_without_features:,} of them without features: all scores are 0 there, which gives the "
+            f"{zero:,} of them without any feature of the training instances: all scores are 0 there, which gives the "
             "first labels."
         )
     st.caption(" ".join(sentences))

@@ -6,18 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.analysis import frequency_bins
-from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.analysis import frequency_bins, head_torso_tail
+from xmlcore.checks import DataError, as_indices, as_number, as_whole
+from xmlcore.dataset import Dataset
 from xmlcore.evaluation import evaluate_scores
 from xmlcore.explain import explain_by_instance
 from xmlcore.linalg import as_memory_budget
 from xmlcore.metrics import precision_at_k, psprecision_at_k
 from xmlcore.predictions import agreement
+from xmlcore.profile import random_instances, strongest_pairs
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.selection import lambda_grid
 from xmlcore.streaming import random_projection
-from xmlcore.synthetic import make_dataset
+from xmlcore.synthetic import Shape, make_dataset
 
 NO_NUMBERS = ["3", b"3", None, [3.0], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]
 
@@ -54,6 +56,15 @@ def test_what_is_no_finite_number_is_refused(value):
             check(value, "x")
 
 
+@pytest.mark.parametrize("none", [[], (), np.array([]), np.array([], int)], ids=repr)
+def test_no_index_at_all_is_a_list_of_indices(none):
+    indices = as_indices(none, 3, "rows")
+    assert indices.dtype.kind == "i"
+    assert indices.shape == (0,)
+    with pytest.raises(DataError, match="rows has type float64"):
+        as_indices([0.7], 3, "rows")
+
+
 def test_the_bounds_and_the_value_are_told():
     with pytest.raises(DataError, match=r"^share is 1\.5; expected a finite number above 0 and of at most 1$"):
         as_number(np.float32(1.5), "share", above=0, at_most=1)
@@ -66,6 +77,7 @@ def test_the_bounds_and_the_value_are_told():
 @pytest.mark.parametrize("value", ["3", None, float("nan"), 2.5])
 def test_numbers_of_every_kind_are_named_where_they_come_in(value):
     scores, Y, votes = np.eye(4), sparse.csr_array(np.eye(4)), np.ones(4)
+    data = Dataset("toy", scores, Y, scores, Y)
     calls = {
         "k": lambda: top_k(scores, value),
         "k ": lambda: precision_at_k(top_k(scores, 2), Y, value),
@@ -75,6 +87,13 @@ def test_numbers_of_every_kind_are_named_where_they_come_in(value):
         "n": lambda: lambda_grid(1, 2, value),
         "n_components": lambda: random_projection(5, value),
         "seed": lambda: make_dataset("bibtex", value),
+        "n_shares": lambda: frequency_bins([1, 2], "shares", value),
+        "tail_below": lambda: head_torso_tail([1, 2], value, 3),
+        "head_from": lambda: head_torso_tail([1, 2], 1, value),
+        "n_pairs": lambda: strongest_pairs(Y, value),
+        "min_together": lambda: strongest_pairs(Y, 2, min_together=value),
+        "n  ": lambda: random_instances(data, value),
+        "n_train": lambda: make_dataset(Shape(value, 9, 8, 4, 2.0, 3.0)),
     }
     if not isinstance(value, float) or np.isnan(value):
         calls |= {

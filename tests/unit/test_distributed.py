@@ -77,7 +77,7 @@ def with_a_death_half_way(folder: Path, victim: Path) -> list:
 
 def assert_same(found: Evaluation, expected: Evaluation) -> None:
     assert found.n_rows == expected.n_rows
-    assert found.rows_without_features == expected.rows_without_features
+    assert found.rows_scored_zero == expected.rows_scored_zero
     for one, other in ((found.ridge, expected.ridge), (found.ps, expected.ps)):
         assert np.mean(np.sort(one.top, axis=1) == np.sort(other.top, axis=1)) > 0.999
         for name, values in one.metrics.items():

@@ -127,12 +127,22 @@ def test_k_above_the_number_of_labels_is_cut_and_the_result_says_so():
     assert result.ridge.metrics["precision"] == {1: 1.0, 3: pytest.approx(1 / 3)}
 
 
-def test_rows_without_features_are_passed_on_and_rank_the_first_labels(problem):
-    X, Y, _, Y_new, theta, theta0 = problem
+@pytest.mark.parametrize("reg_lambda_ps", [None, 40.0])
+def test_rows_that_score_zero_everywhere_are_counted_and_rank_the_first_labels(problem, reg_lambda_ps):
+    X, Y, X_new, Y_new, theta, theta0 = problem
     fac = RidgeFactorization.fit(X, Y)
-    result = evaluate(fac, fac.project(np.zeros((33, 15))), Y_new, 3.0, theta, theta0, rows_without_features=33)
-    assert result.rows_without_features == 33
-    assert (result.ps.top == np.arange(5)).all()
+    empty = np.array([0, 7, 32])
+    X_new = X_new.copy()
+    X_new[empty] = 0
+    P = fac.project(X_new)
+    whole = evaluate(fac, P, Y_new, 3.0, theta, theta0, reg_lambda_ps=reg_lambda_ps, memory_budget=2000)
+    scores = brute_scores(X, Y, X_new, 3.0)
+    for result in (whole, evaluate_scores(scores, Y_new, theta, theta0)):
+        assert result.rows_scored_zero == 3
+        assert (result.ridge.top[empty] == np.arange(5)).all()
+        assert (result.ps.top[empty] == np.arange(5)).all()
+    scores[1, :8] = 0  # its last label is not 0
+    assert evaluate_scores(scores, Y_new, theta, theta0).rows_scored_zero == 3
 
 
 def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():

@@ -129,11 +129,14 @@ def test_the_places_of_labels_are_those_of_the_ranking(seed, labels, few_values)
 
 
 @pytest.mark.parametrize(
-    ("scores", "labels"), [([[0.0, 1.0]], [0]), ([0.0, np.nan], [0]), ([0.0, 1.0], [2]), ([0.0, 1.0], [-1])]
+    ("scores", "labels"),
+    [([[0.0, 1.0]], [0]), ([0.0, np.nan], [0]), ([0.0, 1.0], [2]), ([0.0, 1.0], [-1]), ([0.0, 1.0], [0.7])],
 )
 def test_the_place_of_a_label_that_is_not_there_or_cannot_be_compared_is_refused(scores, labels):
     with pytest.raises(DataError, match="expected"):
         label_ranks(np.array(scores), np.array(labels))
+    with pytest.raises(DataError, match="masked"):
+        label_ranks(np.arange(2.0), np.array([0]), np.array([2]))
 
 
 def test_a_stored_zero_masks_nothing():

@@ -341,9 +341,9 @@ def test_bad_input_is_refused_with_the_argument_and_the_value(case):
             fac.weights(1.0, labels=labels)
         with pytest.raises(DataError, match="labels has type"):
             fac.scores(case.P, 1.0, labels=labels)
-    with pytest.raises(DataError, match="labels runs from -1 to 100"):
+    with pytest.raises(DataError, match="labels holds numbers from -1 to 100"):
         fac.weights(1.0, labels=[-1, 100])
-    with pytest.raises(DataError, match="rows runs from 0 to 99999"):
+    with pytest.raises(DataError, match="rows holds numbers from 0 to 99999"):
         fac.scores(case.P, 1.0, rows=[0, 99_999])
     for wrong in (case.P[:, :1], case.P[:, :2], 5.0, case.P[0, :2]):
         with pytest.raises(DataError, match="P has shape"):
@@ -352,7 +352,7 @@ def test_bad_input_is_refused_with_the_argument_and_the_value(case):
         fac.votes(case.P * 1j, 1.0)
     with pytest.raises(DataError, match="X is an array with masked entries"):
         RidgeFactorization.fit(np.ma.masked_array(data.X.toarray(), data.X.toarray() > 0), data.Y)
-    with pytest.raises(DataError, match="rows runs from 0 to 99999"):
+    with pytest.raises(DataError, match="rows holds numbers from 0 to 99999"):
         fac.leave_one_out_scores(1.0, rows=np.array([0, 99_999]))
 
 

@@ -8,8 +8,9 @@ from scipy import sparse
 
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.evaluation import evaluate, evaluate_scores
-from xmlcore.propensity import inverse_propensity
+from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.ridge import RidgeFactorization
+from xmlcore.sampling import sample_training
 from xmlcore.selection import (
     frontier,
     held_out_path,
@@ -149,7 +150,7 @@ def test_rows_and_masks_of_another_data_set_are_refused_everywhere(problem, chan
 
 def test_training_rows_that_are_not_there_are_refused(problem):
     _, _, fac, _, _, _, theta = problem
-    with pytest.raises(DataError, match=f"rows reach from 0 to {fac.n_train}"):
+    with pytest.raises(DataError, match=f"rows holds numbers from 0 to {fac.n_train}"):
         next(held_out_path(fac, [1.0], theta, theta, rows=np.array([0, fac.n_train])))
 
 
@@ -185,6 +186,15 @@ def test_the_validation_split_takes_a_seeded_tenth_and_keeps_rows_together():
 def test_a_missing_family_is_named_and_makes_none_of_its_own():
     with pytest.raises(DataError, match="train_groups holds nan for training row 1; expected the family of every row"):
         validation_split(dataset(groups=[0.0, np.nan, np.nan, *range(97)]))
+
+
+def test_the_validation_split_measures_with_all_training_instances():
+    ds = dataset()
+    expected = metric_inverse_propensity(ds)
+    split = validation_split(ds, seed=3)
+    assert not np.array_equal(inverse_propensity(split.Y_train, ds.A, ds.B), expected)
+    for sample in (split, sample_training(ds, 40), sample_training(split, 40), validation_split(split)):
+        np.testing.assert_array_equal(metric_inverse_propensity(sample), expected)
 
 
 def test_the_validation_split_never_tears_a_family_apart():

@@ -114,6 +114,22 @@ def test_evaluating_test_rows_in_blocks_equals_evaluating_them_at_once(reg_lambd
         np.testing.assert_array_equal(one.label_hits, other.label_hits)
 
 
+def test_masked_pairs_and_rows_that_score_zero_are_those_of_the_whole() -> None:
+    fac = fit_streamed(blocks_of(HARD.X, HARD.Y, 250))
+    theta = inverse_propensity(HARD.Y, 0.55, 1.5)
+    Y_new = HARD.Y[: HARD.X_new.shape[0]]
+    exclude = sparse.csr_array(np.random.default_rng(0).random(Y_new.shape) < 0.3)
+    found = evaluate_streamed(
+        fac, blocks_of(HARD.X_new, Y_new, 17), 2.0, theta, theta, exclude=exclude, memory_budget=5_000
+    )
+    expected = evaluate(fac, fac.project(HARD.X_new), Y_new, 2.0, theta, theta, exclude=exclude)
+    np.testing.assert_array_equal(found.ps.top, expected.ps.top)
+    assert found.ridge.metrics == expected.ridge.metrics
+    assert found.rows_scored_zero == expected.rows_scored_zero
+    with pytest.raises(DataError, match="exclude has shape"):
+        evaluate_streamed(fac, blocks_of(HARD.X_new, Y_new, 17), 2.0, theta, theta, exclude=exclude[:-1])
+
+
 def test_blocks_on_disk_come_back_as_they_were(tmp_path) -> None:
     made = [(block.X, block.Y) for block in synthetic_blocks("bibtex", scale=0.9)]
     assert save_blocks(made, tmp_path / "train") == len(made) == 2

@@ -197,7 +197,7 @@ def test_weighting_by_propensity_helps_the_tail(bibtex):
     ("arguments", "message"),
     [
         ({"shape": "bibtx"}, "there is no shape 'bibtx'; expected one of bibtex, delicious"),
-        ({"shape": replace(SMALL, n_train=0)}, "n_train must be at least 1; it is 0"),
+        ({"shape": replace(SMALL, n_train=0)}, "n_train is 0; expected a whole number of at least 1"),
         ({"shape": replace(SMALL, labels=100)}, "labels of a row must be above 0 and at most 60.0; it is 100"),
         ({"shape": replace(SMALL, terms=0)}, "terms of a row must be above 0 .*; it is 0"),
         ({"shape": SMALL, "scale": 0}, "scale is 0; expected a finite number above 0"),
