@@ -38,11 +38,11 @@ from xmlcore import (
     top_k,
     top_k_both,
 )
+from xmlcore.baselines import BASELINES
 from xmlcore.readers import write_xc_text
 
 REG_LAMBDA = {"bibtex": 92.0, "delicious": 92.0, "debtags": 3.0}  # the paper's and the dashboard's
 K = 5
-BONSAI = {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}  # as omikuji's own README has it
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def label_trees(ds: Dataset, reg_lambda: float, theta: np.ndarray, folder: Path)
         for a, b in zip(ds.X_test.indptr, ds.X_test.indptr[1:], strict=False)
     ]
     results = []
-    for name, changes in (("Parabel (omikuji)", {}), ("Bonsai (omikuji)", BONSAI)):
+    for name, changes in ((each.title, dict(each.parameters)) for each in (BASELINES["parabel"], BASELINES["bonsai"])):
         parameters = omikuji.Model.default_hyper_param()
         for parameter, value in changes.items():
             setattr(parameters, parameter, value)

@@ -25,6 +25,7 @@ from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, rank_varia
 from xmlcore.linalg import check_reg_lambda
 from xmlcore.metrics import make_ruler
 from xmlcore.propensity import as_weights
+from xmlcore.ranking import best_of_blocks
 from xmlcore.streaming import GramSums, RowBlock, StreamedFactorization, add_sums, factorize_sums, gram_sums
 
 if TYPE_CHECKING:
@@ -186,13 +187,7 @@ def _best_of_labels(
 
 
 def _merge(rows: _Rows, best: list[_Best], k: int) -> _Ranked:
-    top = _best_of_all([part.labels for part in best], [part.values for part in best], k)
-    top_ps = _best_of_all([part.labels_ps for part in best], [part.values_ps for part in best], k)
+    top = best_of_blocks([part.labels for part in best], [part.values for part in best], k)[0]
+    top_ps = best_of_blocks([part.labels_ps for part in best], [part.values_ps for part in best], k)[0]
     zero = np.logical_and.reduce([part.zero for part in best])
     return _Ranked(top, top_ps, rows.Y, int(np.count_nonzero(zero)))
-
-
-def _best_of_all(labels: list[np.ndarray], values: list[np.ndarray], k: int) -> np.ndarray:
-    """The K best of several blocks. Blocks come by rising labels and the sort is stable: ties go to the lower label."""
-    order = np.argsort(-np.hstack(values), axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(np.hstack(labels), order, axis=1)

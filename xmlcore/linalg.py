@@ -261,16 +261,16 @@ def squared_norm(X: tuple[Block, ...]) -> float:
     return total
 
 
-def largest_eigenvalues(X: tuple[Block, ...], iterations: int = 12) -> np.ndarray:
+def largest_eigenvalues(X: tuple[Block, ...]) -> np.ndarray:
     """The four largest eigenvalues of XXᵀ (and of XᵀX) from below, ascending, float64.
 
-    Power iterations on a block of eight seeded vectors: exact enough for a slider, a few passes over X. Fewer than four
-    where X has fewer columns.
+    Twelve power iterations on a block of eight seeded vectors: exact enough for a slider, a few passes over X. Fewer
+    than four where X has fewer columns.
     """
     columns = sum(block.shape[1] for block in X)
     V = np.random.default_rng(0).standard_normal((columns, min(8, columns)))
     turned = [block.T.tocsr() if sparse.issparse(block) else block.T for block in X]
-    for _ in range(iterations):
+    for _ in range(12):
         Z = multiply(X, np.linalg.qr(V)[0], np.float64)
         V = np.vstack([multiply((block,), Z, np.float64) for block in turned])
     return np.linalg.eigvalsh(Z.T @ Z)[-4:]

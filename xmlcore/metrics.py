@@ -87,8 +87,14 @@ def measure(top: np.ndarray, found: np.ndarray, ruler: Ruler, ks: tuple[int, ...
 
     top, found: a ranking and its `hits`, shape (n, ≥ max(ks)).
     """
-    wanted = [name for name in METRICS if ruler.inverse_propensity is not None or not name.startswith("ps")]
-    return {name: {k: _METRIC[name](top[:, :k], found[:, :k], ruler, True) for k in ks} for name in wanted}
+    return {
+        name: {k: _METRIC[name](top[:, :k], found[:, :k], ruler, True) for k in ks} for name in measured_metrics(ruler)
+    }
+
+
+def measured_metrics(ruler: Ruler) -> tuple[str, ...]:
+    """The names of the metrics that the ruler measures: those with θ only where it has one."""
+    return tuple(name for name in METRICS if ruler.inverse_propensity is not None or not name.startswith("ps"))
 
 
 def precision_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:

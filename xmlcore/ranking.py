@@ -11,6 +11,7 @@ a slice, the code that words its error), which a first visitor would wait for.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
@@ -64,6 +65,17 @@ def top_k_both(
     top_ps = top.copy()
     _rank(scores, theta, exclude, top, top_ps)
     return top, top_ps
+
+
+def best_of_blocks(labels: Sequence[np.ndarray], values: Sequence[np.ndarray], k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The K best labels of each row and what they are ranked by, of the best that blocks of labels gave.
+
+    labels, values: for each block (rows, any) label indices and their values. Blocks come by rising labels: the sort is
+    stable, so ties go to the lower label.
+    """
+    found, ranked_by = np.hstack(labels), np.hstack(values)
+    order = np.argsort(-ranked_by, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(ranked_by, order, axis=1)
 
 
 def label_ranks(scores: np.ndarray, labels: np.ndarray, masked: np.ndarray | None = None) -> np.ndarray:

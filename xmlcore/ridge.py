@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -102,7 +102,7 @@ class RidgeFactorization:
         pairs = eigen.eigenpairs(K, partial(linalg.gram_times, X, of_rows=form == "dual"))
         del K
         after_eigh = time.perf_counter()
-        fac = cls(
+        return cls(
             form=form,
             precision=np.dtype(dtype).name,
             eigenvalues=pairs.values,
@@ -114,15 +114,18 @@ class RidgeFactorization:
             Y_train=Y,
             memory_budget=budget,
             seconds={"gram": after_gram - started, "eigh": after_eigh - after_gram},
-        )
-        if fac._wants_Q():
-            report("label coefficients", 0.0)
-            Q = np.empty((pairs.values.size, Y.shape[1]), np.float32)
-            for labels in fac.label_blocks(8 * (fac.size + pairs.values.size)):
-                Q[:, labels] = fac._label_coefficients(labels)
-                report("label coefficients", labels.stop / Y.shape[1])
-            object.__setattr__(fac, "Q", Q)
-        return fac
+        )._with_Q(report)
+
+    def _with_Q(self, report: Progress) -> RidgeFactorization:
+        """The same with Q, made in blocks of labels, where that is worth its memory."""
+        if not self._wants_Q():
+            return self
+        report("label coefficients", 0.0)
+        Q = np.empty((self.eigenvalues.size, self.n_labels), np.float32)
+        for labels in self.label_blocks(8 * (self.size + self.eigenvalues.size)):
+            Q[:, labels] = self._label_coefficients(labels)
+            report("label coefficients", labels.stop / self.n_labels)
+        return replace(self, Q=Q)
 
     @property
     def n_train(self) -> int:
@@ -330,9 +333,7 @@ class RidgeFactorization:
         )
 
 
-def solve_direct(
-    X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float, *, progress: Progress | None = None
-) -> np.ndarray:
+def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float) -> np.ndarray:
     """Scores of X_new for one λ by Cholesky, without a factorisation that serves other λ; (rows, L), float32.
 
     Of X (D×N), Y (D×L) and X_new (n×N) the smaller Gram matrix is solved for the new rows, which are then multiplied
@@ -344,13 +345,10 @@ def solve_direct(
     X, Y = _check_training(X, Y)
     X_new = _check_features(X_new, X, "X_new")
     reg_lambda = check_reg_lambda(reg_lambda)
-    report = progress or (lambda stage, fraction: None)
     dual = n_rows(X) < n_columns(X)
     dtype = eigen.gram_dtype(min(n_rows(X), n_columns(X)))
     trace = linalg.check_scale(X, dtype)
-    report("Gram matrix", None)
     K = linalg.gram(X, of_rows=dual, dtype=dtype)
-    report("Cholesky solve", None)
     scaled = (lambda A, times: times(A)) if linalg.is_ordinary(trace, reg_lambda) else linalg.at_any_scale
     random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve
     if dual:

@@ -22,10 +22,10 @@ from scipy import sparse
 from xmlcore.checks import as_number
 from xmlcore.dataset import Block, DataError, Features, as_blocks, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
-from xmlcore.metrics import METRICS, Ruler
+from xmlcore.metrics import Ruler, measured_metrics
 from xmlcore.products import compiled_parts, over_rows
 from xmlcore.propensity import as_weights
-from xmlcore.ranking import top_k_weighted
+from xmlcore.ranking import best_of_blocks, top_k_weighted
 from xmlcore.readers.writers import whole_file
 from xmlcore.ridge import RidgeFactorization
 
@@ -143,15 +143,14 @@ def compress(
     if (n_rows(blocks), fac.n_labels) != (rows, n_labels):
         raise DataError(f"X has {n_rows(blocks)} rows, W {fac.n_labels} labels and Y shape {ruler.Y.shape}")
     ks = cut_ks(ks, n_labels)
-    measured = [name for name in METRICS if ruler.inverse_propensity is not None or not name.startswith("ps")]
-    lacking = [f"{name} at K = {k}" for name in measured for k in ks if k not in full.get(name, {})]
+    lacking = [f"{name} at K = {k}" for name in measured_metrics(ruler) for k in ks if k not in full.get(name, {})]
     if lacking:
         raise DataError(f"full lacks {lacking[0]}; expected every metric at K = {', '.join(map(str, ks))}")
     if np.ndim(shares) != 1:
         raise DataError(f"shares is {shares!r}; expected a sequence of fractions")
     thresholds = [sizes.threshold(share) for share in shares]
     rising = sorted(set(thresholds), reverse=True)
-    best = {tau: _Best(rows, min(ks[-1], n_labels)) for tau in rising}
+    best = {tau: _Best(rows, ks[-1]) for tau in rising}
     seconds = dict.fromkeys(rising, 0.0)
     theta = np.ones(n_labels) if sizes.inverse_propensity is None else sizes.inverse_propensity
     for labels, block in _weight_blocks(fac, sizes.reg_lambda, W, 4 * rows, progress):
@@ -287,12 +286,8 @@ class _Best:
         if first == 0 and top.shape[1] == self.top.shape[1]:
             self.top, self.values = top, values
             return
-        values = np.hstack([self.values, values])
-        labels = np.hstack([self.top, np.where(top < 0, -1, top + first)])
-        # Stable: among equals the earlier block, that is the lower label, stays first.
-        order = np.argsort(-values, axis=1, kind="stable")[:, : self.top.shape[1]]
-        self.top = np.take_along_axis(labels, order, axis=1).astype(np.int32)
-        self.values = np.take_along_axis(values, order, axis=1)
+        labels = np.where(top < 0, -1, top + np.int32(first))
+        self.top, self.values = best_of_blocks([self.top, labels], [self.values, values], self.top.shape[1])
 
 
 def _point(

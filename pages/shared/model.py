@@ -306,7 +306,8 @@ def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray
 def answer(settings: Settings) -> Answer:
     """Both variants at these settings, for a page; says so where rounding may show at this λ, and where K is cut."""
     started = time.perf_counter()
-    result = _answer(settings)
+    with st.spinner("Solving for this λ…", show_time=True):  # seen only where it takes more than half a second
+        result = _answer(settings)
     result.model.start()
     # A run that only draws the same answer again finds it ready: what the answer took stays told.
     if st.session_state.get(LAST_ANSWER, (None,))[0] != settings:

@@ -226,8 +226,13 @@ def test_a_sample_keeps_rows_together_and_says_what_it_is():
             sample_training(ds, wrong)
 
 
-def test_the_machine_is_measured_once():
-    assert operations_per_second() == operations_per_second() > 1e7
+def test_the_machines_best_counts_whatever_else_runs_now(monkeypatch):
+    import xmlcore.cost
+
+    best = operations_per_second()
+    assert best > 1e7
+    monkeypatch.setattr(xmlcore.cost.time, "perf_counter", iter([0.0, 3600.0]).__next__)
+    assert operations_per_second() == best
 
 
 @pytest.mark.parametrize(("n", "text"), [(12, "12 bytes"), (3500, "3.5 kB"), (3.5e6, "3.5 MB"), (12e9, "12 GB")])
