@@ -15,17 +15,16 @@ Bibtex and Delicious are read from `mulan/` in the folder that XMLCORE_TEST_DATA
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from scipy import linalg
 from sklearn.linear_model import Ridge
 
 from benchmarks.measure import write_table
+from tests import TEST_DATA
 from tests.mulan import load_mulan
 from xmlcore import (
     Dataset,
@@ -149,13 +148,12 @@ def main() -> None:
     parser.add_argument("--ridge-values", type=int, help="for how many of them to run Ridge(); all by default")
     parser.add_argument("--repeats", type=int, default=3, help="how often to run each, the best counting")
     choice = parser.parse_args()
-    folder = Path(os.environ.get("XMLCORE_TEST_DATA", "../shared/data")) / "mulan"
     warm_up()
     tiny = np.eye(4, dtype=np.float32)
     evaluate_scores(tiny, tiny, np.ones(4), np.ones(4), KS)
     names, lines = choice.names or NAMES, ["# The whole λ path", ""]
     for name in names:
-        ds = load_dataset(name) if name == "debtags" else load_mulan(folder, name)
+        ds = load_dataset(name) if name == "debtags" else load_mulan(TEST_DATA / "mulan", name)
         for line in table(ds, choice.values, choice.ridge_values or choice.values, choice.repeats):
             lines.append(line)
             print(line, flush=True)

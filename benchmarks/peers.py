@@ -12,7 +12,6 @@ from `mulan/` in the folder that XMLCORE_TEST_DATA names.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from sklearn.linear_model import Ridge
 
 from benchmarks.measure import number, write_table
 from benchmarks.stages import warm_up
+from tests import TEST_DATA
 from tests.mulan import load_mulan
 from xmlcore import (
     Dataset,
@@ -189,11 +189,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"{', '.join(REG_LAMBDA)}; all by default")
     names = parser.parse_args().names or list(REG_LAMBDA)
-    folder = Path(os.environ.get("XMLCORE_TEST_DATA", "../shared/data")) / "mulan"
     warm_up()
     lines = ["# Beside other systems", ""]
     for name in names:
-        ds = load_dataset(name) if name == "debtags" else load_mulan(folder, name)
+        ds = load_dataset(name) if name == "debtags" else load_mulan(TEST_DATA / "mulan", name)
         lines += table(ds, REG_LAMBDA[name])
     if names == list(REG_LAMBDA):
         print(f"\nstored as {write_table('peers', lines[:-1])}")

@@ -1,4 +1,4 @@
-"""Time and memory of each stage at the paper's shapes, on synthetic data, against the targets of the issue.
+"""Time and memory of each stage at the paper's shapes, on synthetic data, against our targets.
 
     OPENBLAS_NUM_THREADS=2 python -m benchmarks.shapes --shape eurlex-4k [--scale 0.05] [--folder /var/tmp]
 

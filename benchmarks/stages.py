@@ -33,7 +33,7 @@ class Factorization(Protocol):
 
 @dataclass(frozen=True)
 class Targets:
-    """Seconds and gigabytes that the issue asks for; None where it asks for nothing."""
+    """Seconds and gigabytes that a machine of two cores and 24 GB should need at most; None where nothing is asked."""
 
     first: float | None = None
     factorise: float | None = None

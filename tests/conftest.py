@@ -10,6 +10,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import TEST_DATA
+
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
 # Two processes on two cores: more BLAS threads than that wait for each other, and the whole takes half as long again.
@@ -48,10 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def test_data() -> Path:
     """The folder of public data that is not committed; skips where it is missing."""
-    folder = Path(os.environ.get("XMLCORE_TEST_DATA", "../shared/data"))
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is missing; set XMLCORE_TEST_DATA to a folder that has mulan/ and table1.csv")
-    return folder
+    if not TEST_DATA.is_dir():
+        pytest.skip(f"{TEST_DATA} is missing; set XMLCORE_TEST_DATA to a folder that has mulan/ and table1.csv")
+    return TEST_DATA
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,3 +1,5 @@
+"""Evaluation in blocks against float64 solves and the metrics one by one."""
+
 import numpy as np
 import pytest
 from scipy import sparse

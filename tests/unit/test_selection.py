@@ -1,3 +1,5 @@
+"""The λ path, the held-out path, the search and the split, each against single evaluations and refits."""
+
 import itertools
 
 import numpy as np
