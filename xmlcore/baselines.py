@@ -11,7 +11,6 @@ import contextlib
 import importlib.metadata
 import importlib.util
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -115,6 +114,8 @@ def start(store: Store, ds: Dataset, key: str, *, again: bool = False) -> Task:
     for name, X in parts.items():
         if store.get(keys[name]) is None and not put_features(store, keys[name], X):
             raise DataError(store.notices[-1])
+    if not all(map(store.has, keys.values())):  # the last has pushed out the first
+        raise DataError(f"the data of {baseline.title} does not fit into the cache all at once")
     return submit(
         _result_key(ds, baseline),
         train,
@@ -155,18 +156,22 @@ def train(
     if any(part is None for part in parts):
         raise RuntimeError("the data is no longer in the cache")
     X, Y, X_test = (_one_block(part) for part in parts)
+    if not ((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0)).any():
+        raise RuntimeError("no training instance has both features and labels: there is nothing to learn from")
     fit = _fit_omikuji if BASELINES[baseline].package == "omikuji" else _fit_napkinxc
-    with tempfile.TemporaryDirectory() as folder, _without_progress_bars():
+    with store.scratch() as folder, _without_progress_bars():
         report("preparing the data")
-        seconds, predict = fit(BASELINES[baseline], X, Y, Path(folder), report)
+        seconds, predict = fit(BASELINES[baseline], X, Y, folder, report)
         top = np.full((X_test.shape[0], min(DEPTH, Y.shape[1])), -1, dtype=np.int32)
         scores = np.full(top.shape, np.nan, dtype=np.float32)
         started = time.perf_counter()
         for first in range(0, X_test.shape[0], _BLOCK):
             report(f"predicting: {first:,} of {X_test.shape[0]:,} test instances")
             for row, pairs in enumerate(predict(X_test[first : first + _BLOCK], top.shape[1]), start=first):
-                if pairs:
-                    top[row, : len(pairs)], scores[row, : len(pairs)] = zip(*pairs, strict=True)
+                # napkinXC fills up what it does not know with label 0, again and again.
+                best = dict(reversed(pairs))
+                for place, (label, score) in enumerate(reversed(best.items())):
+                    top[row, place], scores[row, place] = label, score
         times = {"train_seconds": seconds, "predict_seconds": time.perf_counter() - started}
     if not store.put(result_key, {"top": top, "scores": scores}, times):
         raise RuntimeError(store.notices[-1])
@@ -175,14 +180,17 @@ def train(
 
 @contextlib.contextmanager
 def _without_progress_bars() -> Iterator[None]:
-    """Both packages draw bars on standard error, thousands of lines in a server's log; it is closed to them."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+    """Both packages write bars and notes, thousands of lines in a server's log; they go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
+    for stream in kept:
+        os.dup2(nowhere, stream)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for stream, copy in kept.items():
+            os.dup2(copy, stream)
+            os.close(copy)
         os.close(nowhere)
 
 
@@ -225,9 +233,11 @@ def _fit_napkinxc(baseline: Baseline, X: Rows, Y: Rows, folder: Path, report: Re
 
 
 def _one_block(X: Features) -> Rows:
-    """All blocks side by side, in memory of this process."""
+    """All blocks side by side without stored zeros, in memory of this process."""
     blocks = [sparse.csr_array(block, dtype=np.float32) for block in as_blocks(X)]
-    return blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.hstack(blocks, format="csr"))
+    side_by_side = blocks[0].copy() if len(blocks) == 1 else sparse.csr_array(sparse.hstack(blocks, format="csr"))
+    side_by_side.eliminate_zeros()
+    return side_by_side
 
 
 def _baseline(key: str) -> Baseline:

@@ -108,11 +108,17 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
     return labels
 
 
-def check_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> None:
-    """Raises DataError, naming the argument, where pairs to be masked are no sparse matrix of the labels' shape."""
-    if pairs is not None and not (sparse.issparse(pairs) and tuple(pairs.shape) == tuple(shape)):
+def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> sparse.csr_array | None:
+    """Pairs to be masked as CSR, or None for none.
+
+    Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape.
+    """
+    if pairs is None:
+        return None
+    if not (sparse.issparse(pairs) and tuple(pairs.shape) == tuple(shape)):
         seen = f"has shape {tuple(pairs.shape)}" if sparse.issparse(pairs) else f"is of type {type(pairs).__name__}"
         raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
+    return sparse.csr_array(pairs)
 
 
 def n_rows(X: Features) -> int:
@@ -232,7 +238,8 @@ class Dataset:
             values = getattr(self, f"{side}_{kind}", None)
             if values is not None and len(values) != rows:
                 raise DataError(f"{side}_{kind} has {len(values)} entries; expected one for each of {rows} instances")
-        check_mask(getattr(self, f"{side}_filter"), Y.shape, f"{side}_filter", f"Y_{side}")
+        mask = as_mask(getattr(self, f"{side}_filter"), Y.shape, f"{side}_filter", f"Y_{side}")
+        object.__setattr__(self, f"{side}_filter", mask)
 
     def _check_columns(self) -> None:
         train, test = (

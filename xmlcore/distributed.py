@@ -20,13 +20,21 @@ from scipy import sparse
 
 from xmlcore import products
 from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError
-from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, rank_variants
+from xmlcore.dataset import DataError, as_blocks, n_rows
+from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, metric_ruler, rank_variants
 from xmlcore.linalg import check_reg_lambda
-from xmlcore.metrics import make_ruler
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
-from xmlcore.streaming import GramSums, RowBlock, StreamedFactorization, add_sums, factorize_sums, gram_sums
+from xmlcore.streaming import (
+    GramSums,
+    RowBlock,
+    StreamedFactorization,
+    add_sums,
+    factorize_sums,
+    labels_of_block,
+    require_rows,
+    sum_blocks,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -56,7 +64,7 @@ def sum_distributed(client: Client, loads: Sequence[Load], *, projection: sparse
     while len(sums) > 1:
         pairs = [client.submit(add_sums, *sums[at : at + 2], pure=False) for at in range(0, len(sums) - 1, 2)]
         sums = pairs + sums[2 * len(pairs) :]
-    return sums[0].result()
+    return require_rows(sums[0].result())
 
 
 def fit_distributed(
@@ -99,8 +107,8 @@ def evaluate_distributed(
         for labels in products.chunks(fac.n_labels, labels_a_block)
     ]
     ranked = []
-    for load in loads:
-        rows = client.submit(_project, load, projector, pure=False)
+    for number, load in enumerate(loads):
+        rows = client.submit(_project, load, projector, fac.n_labels, number, pure=False)
         best = [
             client.submit(_best_of_labels, rows, Q, start, weights, penalties, k_max, pure=False)
             for start, Q, weights in coefficients
@@ -110,7 +118,7 @@ def evaluate_distributed(
     return evaluate_rankings(
         np.concatenate([part.top for part in parts]),
         np.concatenate([part.top_ps for part in parts]),
-        make_ruler(sparse.vstack([part.Y for part in parts], format="csr"), metric_inverse_propensity, k_max),
+        metric_ruler(sparse.vstack([part.Y for part in parts], format="csr"), metric_inverse_propensity, k_max),
         ks,
         reg_lambda=reg_lambda,
         reg_lambda_ps=penalty_ps,
@@ -162,12 +170,12 @@ def _same(value: object) -> object:
 
 
 def _sum_group(loads: list[Load], projection: sparse.csr_array | None) -> GramSums:
-    return gram_sums((load() for load in loads), projection=projection)
+    return sum_blocks((load() for load in loads), projection)
 
 
-def _project(load: Load, fac: StreamedFactorization) -> _Rows:
+def _project(load: Load, fac: StreamedFactorization, n_labels: int, number: int) -> _Rows:
     X, Y = load()
-    return _Rows(fac.project(X), Y)
+    return _Rows(fac.project(X), labels_of_block(Y, n_rows(as_blocks(X)), n_labels, number))
 
 
 def _best_of_labels(

@@ -119,6 +119,8 @@ def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = eigsh(operator, k=4, v0=start, tol=1e-10)
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
+    # Of a matrix of rank 1 or 2 the others are rounding errors around 0, some of which would stand out among the rest.
+    values[values < K.shape[0] * np.finfo(np.float64).eps * values[-1]] = 0
     leading = outstanding(values)
     if not leading:
         return np.zeros(0), vectors[:, :0]

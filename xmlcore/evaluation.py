@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, check_mask
+from xmlcore.dataset import DataError, as_mask
 from xmlcore.linalg import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
 from xmlcore.ranking import top_k, top_k_both, top_k_weighted
@@ -82,11 +82,10 @@ def evaluate(
 
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
-    ruler = _ruler(Y, metric_inverse_propensity, ks)
+    ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
     n_rows, n_labels = ruler.Y.shape
-    if n_labels != fac.n_labels:
-        raise DataError(f"Y has {n_labels} labels; expected {fac.n_labels}, as in training")
-    check_rows(P, ruler.Y.shape, exclude)
+    check_labels(ruler.Y, fac.n_labels)
+    exclude = check_rows(P, ruler.Y.shape, exclude)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     top = np.empty((n_rows, ruler.k_max), dtype=np.int32)
     top_ps = np.empty_like(top)
@@ -119,7 +118,7 @@ def evaluate_scores(
     scores_ps: unweighted scores of the weighted variant, where it has its own λ. reg_lambda, reg_lambda_ps: passed on
     to the result. The rest, and what is raised, as in `evaluate`.
     """
-    ruler = _ruler(Y, metric_inverse_propensity, ks)
+    ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
     _check_rows(np.shape(scores), ruler)
     if scores_ps is None:
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
@@ -197,17 +196,24 @@ def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None)
         yield slice(start, min(start + step, n_rows))
 
 
-def check_rows(P: np.ndarray, shape: tuple[int, int], exclude: sparse.csr_array | None) -> None:
-    """Raises DataError where P and the mask are not of the rows, and the mask not of the labels, of Y's shape."""
+def check_labels(Y: sparse.csr_array, n_labels: int) -> None:
+    """Raises DataError where Y has other labels than so many."""
+    if Y.shape[1] != n_labels:
+        raise DataError(f"Y has {Y.shape[1]} labels; expected {n_labels}, as in training")
+
+
+def check_rows(P: np.ndarray, shape: tuple[int, int], exclude: sparse.csr_array | None) -> sparse.csr_array | None:
+    """The mask as CSR. Raises DataError where P and it are not of the rows, and it not of the labels, of Y's shape."""
     if np.ndim(P) != 2 or np.shape(P)[0] != shape[0]:
         raise DataError(f"P has shape {np.shape(P)} and Y {tuple(shape)}; expected a row of P for each of Y")
-    check_mask(exclude, shape)
+    return as_mask(exclude, shape)
 
 
-def _ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray, ks: Sequence[int]) -> Ruler:
+def metric_ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray, k_max: int) -> Ruler:
+    """`make_ruler` with all six metrics: raises DataError where θ is None, too."""
     if metric_inverse_propensity is None:
         raise DataError("metric_inverse_propensity is None; expected a weight for each label: ones where all are equal")
-    return make_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
+    return make_ruler(Y, metric_inverse_propensity, k_max)
 
 
 def _whole(ks: Sequence[int]) -> list[int]:

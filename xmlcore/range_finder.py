@@ -29,6 +29,7 @@ from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_blocks
 from xmlcore.lapack import symmetric_eigen
 from xmlcore.linalg import check_scale, gram
+from xmlcore.ridge import as_projection
 
 Progress = Callable[[str, float], None]
 
@@ -58,7 +59,8 @@ class RangeSVD:
     def transform(self, X_new: sparse.csr_array, progress: Progress | None = None) -> np.ndarray:
         """X_new V, shape (rows, k), float32: new rows' features.
 
-        Each call passes over the whole of X, so give all rows at once. Raises DataError for another number of features.
+        Each call passes over the whole of X, so give all rows at once. Raises DataError for another number of features,
+        and values that are not finite or too large.
         """
         X_new = _one_sparse_block(X_new, "X_new")
         if X_new.shape[1] != self.X.shape[1]:
@@ -66,8 +68,11 @@ class RangeSVD:
         by_column = self.X.T.tocsr()
         out = np.empty((X_new.shape[0], self.singular_values.size), np.float32)
         for columns in _column_blocks(out.shape[1], self.X.shape):
-            back = products.multiply((by_column,), np.ascontiguousarray(self.features[:, columns]))
-            out[:, columns] = products.multiply((X_new,), back) / np.square(self.singular_values[columns])
+            # U/s first: X Xᵀ U s, of the third power of the values, would leave float32 at once.
+            scaled = (self.features[:, columns] / np.square(self.singular_values[columns])).astype(np.float32)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below, by name
+                out[:, columns] = products.multiply((X_new,), products.multiply((by_column,), scaled))
+            as_projection(out[:, columns])
             if progress is not None:
                 progress("test rows", columns.stop / out.shape[1])
         return out

@@ -18,7 +18,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import as_indices, as_whole
-from xmlcore.dataset import DataError, check_mask, refuse_masked
+from xmlcore.dataset import DataError, as_mask, refuse_masked
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
 
@@ -135,8 +135,7 @@ def _rank(
     if exclude is None:
         pointers, masked = np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     else:
-        check_mask(exclude, scores.shape, of="scores")
-        exclude = sparse.csr_array(exclude)
+        exclude = as_mask(exclude, scores.shape, of="scores")
         if not exclude.data.all():
             exclude = exclude.copy()
             exclude.eliminate_zeros()

@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import as_indices, as_number, as_whole
-from xmlcore.dataset import DataError, Dataset, as_groups, check_mask, take_instances
+from xmlcore.dataset import DataError, Dataset, as_groups, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
+    check_labels,
     check_rows,
     cut_ks,
     evaluate,
@@ -40,7 +41,7 @@ def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:
     if low > high:
         raise DataError(f"low is {low} and high {high}; expected low ≤ high")
     if n == 1:
-        return np.array([np.sqrt(low * high)])
+        return np.array([np.sqrt(low) * np.sqrt(high)])
     grid = np.geomspace(low, high, n)
     grid[[0, -1]] = low, high
     return grid
@@ -113,7 +114,7 @@ def held_out_path(
     Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
     """
     rows = np.arange(fac.n_train) if rows is None else np.unique(as_indices(rows, fac.n_train, "rows"))
-    check_mask(exclude, fac.Y_train.shape)
+    exclude = as_mask(exclude, fac.Y_train.shape)
     order = nearest_first(lambdas, current)
     ruler = make_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
     passes = [order] if current is None else [order[:1], order[1:]]
@@ -167,7 +168,8 @@ def search_settings(
     what is raised, as in `evaluation.evaluate` and `propensity.inverse_propensity`.
     """
     ks = cut_ks(ks, Y.shape[1])
-    check_rows(P, Y.shape, exclude)
+    check_labels(Y, fac.n_labels)
+    exclude = check_rows(P, Y.shape, exclude)
     ruler = make_ruler(Y, metric_inverse_propensity, ks[-1])
     weights = {
         (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train)

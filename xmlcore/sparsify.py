@@ -20,7 +20,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import as_number
-from xmlcore.dataset import Block, DataError, Features, as_blocks, n_rows
+from xmlcore.dataset import Block, DataError, Features, as_blocks, as_mask, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import Ruler, measured_metrics
 from xmlcore.products import compiled_parts, over_rows
@@ -142,7 +142,7 @@ def compress(
     rows, n_labels = ruler.Y.shape
     if (n_rows(blocks), fac.n_labels) != (rows, n_labels):
         raise DataError(f"X has {n_rows(blocks)} rows, W {fac.n_labels} labels and Y shape {ruler.Y.shape}")
-    ks = cut_ks(ks, n_labels)
+    ks, exclude = cut_ks(ks, n_labels), as_mask(exclude, ruler.Y.shape)
     lacking = [f"{name} at K = {k}" for name in measured_metrics(ruler) for k in ks if k not in full.get(name, {})]
     if lacking:
         raise DataError(f"full lacks {lacking[0]}; expected every metric at K = {', '.join(map(str, ks))}")

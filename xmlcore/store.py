@@ -128,14 +128,10 @@ class Store:
         except (TypeError, ValueError) as error:
             raise DataError(f"meta of {key!r} must be JSON: {error}") from error
         needed = sum(array.nbytes for array in plain.values())
-        temporary = self._root / f"tmp-{secrets.token_hex(8)}"
         try:
             self._check_fits(needed)
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)  # people remove cache folders by hand
-            self._sweep()
-            self._evict(self.max_bytes - needed, spared=_digest(key))
-            temporary.mkdir(mode=0o700)
-            with _locked(temporary):
+            with self.scratch() as temporary:
+                self._evict(self.max_bytes - needed, spared=_digest(key))
                 _write_entry(temporary, key, plain, json.loads(meta_text))
                 written = _tree_bytes(temporary)
                 self._check_fits(written)
@@ -146,9 +142,23 @@ class Store:
             why = f"the disk is full ({error.strerror})" if full else str(error)
             self._note(f"{key} was not cached: {why}")
             return False
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return True
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A folder for the time of the block, readable by its owner alone; OSError where it cannot be made.
+
+        What a killed process leaves of it is removed by the next one that writes.
+        """
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)  # people remove cache folders by hand
+        self._sweep()
+        folder = self._root / f"tmp-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        try:
+            with _locked(folder):
+                yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _check_fits(self, count: int) -> None:
         if count > self.max_bytes:
@@ -190,6 +200,10 @@ class Store:
                     os.utime(version)
                 return arrays, manifest["meta"]
         return None
+
+    def has(self, key: str) -> bool:
+        """Whether there is an entry of the key; whether it is whole, `get` finds out."""
+        return bool(self._versions(key))
 
     def entries(self) -> list[Entry]:
         """What is stored, the least recently used first."""

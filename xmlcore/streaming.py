@@ -32,13 +32,20 @@ from xmlcore.dataset import (
     Features,
     as_blocks,
     as_labels,
-    check_mask,
+    as_mask,
     n_columns,
     n_rows,
     take_rows,
 )
-from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, rank_variants, row_blocks, zero_rows
-from xmlcore.metrics import make_ruler
+from xmlcore.evaluation import (
+    Evaluation,
+    cut_ks,
+    evaluate_rankings,
+    metric_ruler,
+    rank_variants,
+    row_blocks,
+    zero_rows,
+)
 from xmlcore.readers import LIMITS
 from xmlcore.readers.arrays import load_matrix
 from xmlcore.readers.files import DataFile
@@ -46,21 +53,29 @@ from xmlcore.readers.writers import writing
 from xmlcore.ridge import as_part, as_projection, check_projection
 
 BLOCK_ROWS = 4_096
+_COUNT = "blocks.txt"
 RowBlock = tuple[Features, sparse.csr_array]
 Progress = Callable[[str, int], None]
 
 
 def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Iterator[RowBlock]:
-    """X (D×N) and Y (D×L) in blocks of so many rows; of memory-mapped arrays one block at a time is read."""
+    """X (D×N) and Y (D×L) in blocks of so many rows; of memory-mapped arrays one block at a time is read.
+
+    Raises DataError where their rows differ, and for rows < 1.
+    """
+    rows = as_whole(rows, "rows", at_least=1)
+    if n_rows(X) != Y.shape[0]:
+        raise DataError(f"X has {n_rows(X)} rows and Y {Y.shape[0]}; expected the same number")
     return ((take_rows(X, part), Y[part]) for part in products.chunks(n_rows(X), rows))
 
 
 def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
     """Writes row blocks of one sparse X and Y to the folder, two .npz files each; returns how many blocks there were.
 
-    Values are stored in float32. Raises DataError, naming the block, where X is not one sparse block of finite numbers,
-    Y is not of zeros and ones, or their rows differ; and where the folder holds files already or cannot be written to.
-    After any error the folder is empty again.
+    Last of all comes a file with their number, without which nobody reads them: not even where this process was killed
+    half-way. Values are stored in float32. Raises DataError, naming the block, where X is not one sparse block of
+    finite numbers, Y is not of zeros and ones, their rows differ, or they have other features or labels than the block
+    before; and where the folder holds files already or cannot be written to. After any error the folder is empty again.
     """
     folder = Path(folder)
     with writing(folder):
@@ -68,14 +83,19 @@ def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
         if any(folder.iterdir()):
             raise DataError(f"{folder} is not empty; expected a folder for these blocks alone")
     written: list[Path] = []
-    count = 0
+    count, widths = 0, None
     try:
         for X, Y in blocks:
-            for letter, matrix in zip("XY", _storable(X, Y, count), strict=True):
+            matrices = _storable(X, Y, count)
+            widths = _same_widths(widths, *matrices, f"block {count}")
+            for letter, matrix in zip("XY", matrices, strict=True):
                 written.append(folder / _block_name(count, letter))
                 with writing(written[-1]):
                     sparse.save_npz(written[-1], matrix, compressed=False)
             count += 1
+        written.append(folder / _COUNT)
+        with writing(written[-1]):
+            written[-1].write_text(f"{count}\n", encoding="ascii")
     except BaseException:  # what is not whole would be read as a smaller training set
         for path in written:
             with suppress(OSError):
@@ -92,9 +112,13 @@ def stored_loads(folder: str | Path) -> list[Callable[[], RowBlock]]:
     """
     folder = Path(folder).absolute()
     names = {path.name for path in folder.glob("*.npz")}
-    count = max(sum(name.endswith(f".{letter}.npz") for name in names) for letter in "XY")
-    if not count:
-        raise DataError(f"{folder} holds no row blocks; expected what save_blocks writes")
+    try:
+        count = int((folder / _COUNT).read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        cut = f" but no whole {_COUNT}: they may be cut short" if names else ""
+        raise DataError(
+            f"{folder} holds {'row' if names else 'no row'} blocks{cut}; expected what save_blocks writes"
+        ) from error
     for name in (_block_name(number, letter) for number in range(count) for letter in "XY"):
         if name not in names:
             raise DataError(f"{folder / name} is missing; expected {count} row blocks, each of X and Y")
@@ -113,10 +137,18 @@ def _block_name(number: int, letter: str) -> str:
 def _storable(X: object, Y: object, number: int) -> RowBlock:
     if not sparse.issparse(X):
         raise DataError(f"X of block {number} is {type(X).__name__}; expected one sparse block")
-    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused
-        X = sparse.csr_array(X).astype(np.float32, copy=False)
     (X,), Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused
+        (X,) = as_blocks(X.astype(np.float32, copy=False), f"X of block {number}")
     return _same_rows(X, Y, f"block {number}")
+
+
+def _same_widths(known: tuple[int, int] | None, X: Features, Y: sparse.csr_array, where: str) -> tuple[int, int]:
+    """The numbers of features and labels. Raises DataError, naming the block, where the blocks before had others."""
+    widths = (n_columns(X), Y.shape[1])
+    if known not in (None, widths):
+        raise DataError(f"{where} has {widths[0]} features and {widths[1]} labels; expected {known}, as before")
+    return widths
 
 
 def _same_rows(X: Features, Y: sparse.csr_array, where: str) -> RowBlock:
@@ -144,6 +176,7 @@ def random_projection(n_features: int, n_components: int, seed: int = 0) -> spar
     """
     n_features = as_whole(n_features, "n_features", at_least=1)
     n_components = as_whole(n_components, "n_components", at_least=1, at_most=n_features)
+    seed = as_whole(seed, "seed", at_least=0)
     from sklearn.random_projection import SparseRandomProjection  # here: it takes two seconds, and few need it
 
     only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
@@ -176,25 +209,39 @@ def gram_sums(
     projection: T, shape (N, k), or None. progress is called with "Gram sums" and the rows summed so far.
 
     Memory: the result, one k×k matrix more, and 20 bytes for each value of 4,096 projected rows. Raises DataError for
-    no rows at all, for blocks that do not fit each other, for values beyond what can be squared and summed, and for
-    more features than can be factorised.
+    no rows or no labels at all, for blocks that do not fit each other, for values beyond what can be squared and
+    summed, and for more features than can be factorised.
     """
+    return require_rows(sum_blocks(blocks, projection, progress))
+
+
+def require_rows(sums: GramSums) -> GramSums:
+    """The sums as they are. Raises DataError where they are of no rows."""
+    if not sums.n_rows:
+        raise DataError("blocks hold no row; expected at least one")
+    return sums
+
+
+def sum_blocks(
+    blocks: Iterable[RowBlock], projection: sparse.csr_array | None, progress: Progress | None = None
+) -> GramSums:
+    """`gram_sums` of a part of the row blocks, which may have no rows."""
+    if projection is not None:
+        (projection,) = as_blocks(projection, "projection")
     gram = label_sums = label_counts = widths = None
     summed, trace, largest = 0, 0.0, 0.0
     for number, (X, Y) in enumerate(blocks):
         X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
         _same_rows(X, Y, f"block {number}")
-        if widths is None:
-            widths = (n_columns(X), Y.shape[1])
+        first, widths = widths is None, _same_widths(widths, X, Y, f"block {number}")
+        if first:
+            if not Y.shape[1]:
+                raise DataError("Y has no labels; expected at least one")
             k = n_columns(X) if projection is None else projection.shape[1]
             if k > eigen.LARGEST_SIZE:
                 raise DataError(f"X has {k:,} features; at most {eigen.LARGEST_SIZE:,} can be factorised: project them")
             gram, label_sums = np.zeros((k, k)), np.zeros((Y.shape[1], k))
             label_counts = np.zeros(Y.shape[1], np.int64)
-        elif widths != (n_columns(X), Y.shape[1]):
-            raise DataError(
-                f"block {number} has {n_columns(X)} features and {Y.shape[1]} labels; expected {widths}, as before"
-            )
         trace, largest = trace + linalg.squared_norm(X), max(largest, linalg.largest_value(X))
         if trace > 1 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
             raise linalg.scale_error(trace, largest, f"X of block {number}")
@@ -206,7 +253,7 @@ def gram_sums(
         summed += Y.shape[0]
         if progress is not None:
             progress("Gram sums", summed)
-    if not summed:
+    if gram is None:
         raise DataError("blocks hold no row; expected at least one")
     if largest > 0 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
         raise linalg.scale_error(trace, largest, "X")
@@ -341,6 +388,14 @@ def fit_streamed(
     return factorize_sums(sums, projection, {"gram": time.perf_counter() - started})
 
 
+def labels_of_block(Y: object, rows: int, n_labels: int, number: int) -> sparse.csr_array:
+    """The labels of a block of test rows. Raises DataError, naming the block, where they do not fit its rows or L."""
+    labels = as_labels(Y, f"Y of block {number}")
+    if labels.shape != (rows, n_labels):
+        raise DataError(f"Y of block {number} has shape {labels.shape}; expected {(rows, n_labels)}")
+    return labels
+
+
 def evaluate_streamed(
     fac: StreamedFactorization,
     blocks: Iterable[RowBlock],
@@ -359,14 +414,13 @@ def evaluate_streamed(
     a memory map. exclude: pairs masked before ranking, of all blocks' rows together. Arguments and errors as there.
     """
     k_max = cut_ks(ks, fac.n_labels)[-1]
+    exclude = as_mask(exclude, np.shape(exclude))  # its rows are compared once they are counted
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     tops, tops_ps, labels = [], [], []
     done = n_zero = 0
     for number, (X, Y) in enumerate(blocks):
-        Y = as_labels(Y, f"Y of block {number}")
         P = fac.project(X)
-        if Y.shape != (P.shape[0], fac.n_labels):
-            raise DataError(f"Y of block {number} has shape {Y.shape}; expected {(P.shape[0], fac.n_labels)}")
+        Y = labels_of_block(Y, P.shape[0], fac.n_labels, number)
         labels.append(Y)
         for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
             scores = fac.scores(P, reg_lambda, rows=rows)
@@ -379,11 +433,11 @@ def evaluate_streamed(
         done += P.shape[0]
     if not tops:
         raise DataError("blocks hold no row; expected at least one")
-    check_mask(exclude, (done, fac.n_labels))
+    as_mask(exclude, (done, fac.n_labels))
     return evaluate_rankings(
         np.concatenate(tops),
         np.concatenate(tops_ps),
-        make_ruler(sparse.vstack(labels, format="csr"), metric_inverse_propensity, k_max),
+        metric_ruler(sparse.vstack(labels, format="csr"), metric_inverse_propensity, k_max),
         ks,
         reg_lambda=reg_lambda,
         reg_lambda_ps=penalty_ps,

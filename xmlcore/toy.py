@@ -65,6 +65,9 @@ class WorkedExample:
         scores: s = x_new W, (L,).
         contributions: x_n W_nl, N×L; each column sums to its score.
         votes: a = X(G+λI)⁻¹x_new, (D,), the vote of each document for its labels: aᵀY = s.
+        fitted: XW, D×L, the labelled documents' own scores.
+        leverages: h_i = x_i(G+λI)⁻¹x_iᵀ, (D,).
+        left_out: D×L, the score of each document by a W made without it: (s_il − h_i Y_il) / (1 − h_i).
         label_counts: N_l, (L,).
         inverse_propensity: θ_l, (L,).
         scores_ps: θ_l s_l, (L,).
@@ -81,6 +84,9 @@ class WorkedExample:
     scores: np.ndarray
     contributions: np.ndarray
     votes: np.ndarray
+    fitted: np.ndarray
+    leverages: np.ndarray
+    left_out: np.ndarray
     label_counts: np.ndarray
     inverse_propensity: np.ndarray
     scores_ps: np.ndarray
@@ -111,6 +117,7 @@ def work_through(
     projected, inverse = V.T @ cross, 1.0 / (eigenvalues + reg_lambda)
     weights = (V * inverse) @ projected
     scores = x_new @ weights
+    fitted, leverages = X @ weights, ((X @ V) ** 2 @ inverse)
     return WorkedExample(
         gram=gram,
         cross=cross,
@@ -122,6 +129,9 @@ def work_through(
         scores=scores,
         contributions=x_new[:, None] * weights,
         votes=X @ ((V * inverse) @ (V.T @ x_new)),
+        fitted=fitted,
+        leverages=leverages,
+        left_out=(fitted - leverages[:, None] * Y) / (1 - leverages[:, None]),
         label_counts=label_counts.astype(np.int64),
         inverse_propensity=theta,
         scores_ps=theta * scores,

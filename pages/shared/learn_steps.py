@@ -103,8 +103,8 @@ def _objective_numbers(bench: Bench) -> None:
         digits=3,
     )
     st.caption(
-        "The last column is what is minimised, at the example's λ: its row is the lowest. A smaller λ would fit "
-        "the five documents better with larger weights, a larger one the other way round."
+        "The last column is what is minimised at the example's λ; it is lowest in the row “now”. A smaller λ fits the "
+        "five documents better, with larger weights; a larger λ fits them worse, with smaller weights."
     )
 
 
@@ -122,6 +122,17 @@ def _gram_numbers(bench: Bench) -> None:
         f"Each number is a sum over the documents. *{words[0]}* with *{words[1]}*: {products} = {w.gram[0, 1]:g}. "
         "Neither table depends on λ."
     )
+    with st.expander("More words than documents?"):
+        st.latex(r"(X^\top X + \lambda I)^{-1} X^\top = X^\top (X X^\top + \lambda I)^{-1}")
+        documents = list(bench.example.documents)
+        st.markdown(
+            "Multiply out Xᵀ(XXᵀ + λI) = (XᵀX + λI)Xᵀ to see it. So W = Xᵀ(XXᵀ + λI)⁻¹Y, and the smaller of the two "
+            f"tables is enough: words by words, here {len(words)} × {len(words)}, or documents by documents, here "
+            f"{len(documents)} × {len(documents)}. Which of the two a data set has is in the sidebar."
+        )
+        st.markdown("**XXᵀ**: document meets document")
+        gram = bench.example.X @ bench.example.X.T
+        _table(gram, documents, documents, digits=0 if _whole(gram) else 2)
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -142,7 +153,7 @@ def _eigenvalue_numbers(bench: Bench) -> None:
         (f"{zeros} of the {len(directions)} eigenvalues {'is' if zeros == 1 else 'are'} 0: without λ there would be a "
          "division by zero. " if zeros else "")
         + "Move the example's λ: only the last two columns change. Directions with σ far above λ stay as they are, "
-        "those far below it are all but removed."
+        "those far below it are all but removed. Share kept: of what λ = 0 would give along that direction."
     )  # fmt: skip
     with st.expander("V and Q, made once"):
         st.markdown("**V**, a direction in each column")
@@ -177,6 +188,21 @@ def _weight_numbers(bench: Bench) -> None:
         frame = frame.map(lambda vote: "·" if np.isnan(vote) else _number(vote, 3))
         frame.insert(0, "vote a", [_number(vote, 3) for vote in w.votes])
         frame.loc["**sum = score**"] = ["", *(f"**{_number(score, 3)}**" for score in w.scores)]
+        st.table(frame)
+    with st.expander("The score of a document by all the others"):
+        st.latex(
+            r"s^{(-i)}_l = \frac{s_l(x_i) - h_i\,Y_{il}}{1 - h_i}, \qquad h_i = x_i\,(G + \lambda I)^{-1} x_i^\top"
+        )
+        document, own = bench.example.documents[0], int(np.argmax(bench.example.Y[0]))
+        st.markdown(
+            "A labelled document's own score flatters itself: its labels helped to make W. **h** says how much of the "
+            "score is its own label's doing. Taking it out gives exactly the score of a W made without the document, "
+            "and nothing is solved again. That is how the page Tune draws its held-out curves. "
+            f"*{document}* for *{labels[own]}*: {_number(w.fitted[0, own], 3)} by all documents, h = "
+            f"{_number(w.leverages[0], 3)}, so {_number(w.left_out[0, own], 3)} by the others."
+        )
+        frame = pd.DataFrame(w.left_out, index=list(bench.example.documents), columns=labels).map(_number)
+        frame.insert(0, "h", [_number(leverage, 3) for leverage in w.leverages])
         st.table(frame)
 
 
@@ -218,7 +244,8 @@ STEPS = (
         "Each row of **X** counts the words of a document, each row of **Y** marks its labels, and **x** is a new "
         "document. The labels with the highest scores are the answer. That is XML-ridge. **XML-ridge with propensity "
         "scores** (PS) multiplies each score by θ, which is larger for a rarer label. The five steps that follow "
-        "derive the line; edit any number below and see what becomes of it.",
+        "derive the line; edit any number below and see what becomes of it. (On the other pages X usually holds "
+        "TF-IDF weights, in which a word that is everywhere counts less.)",
         _scores_chart,
         "λAB",
     ),
@@ -240,10 +267,10 @@ STEPS = (
             r"2 X^\top (XW - Y) + 2\lambda W = 0",
             r"(X^\top X + \lambda I)\, W = X^\top Y",
         ),
-        "The first line is the derivative of the objective by W. Sort the terms and the second follows. The objective "
-        "is a bowl, so the one point without slope is its lowest. All that is needed of the documents are two tables "
-        "of sums: **G = XᵀX**, words by words, and **XᵀY**, words by labels. Every label has a column of its own on "
-        "the right, so all labels share one system: that is why thousands of labels are no trouble.",
+        "The first line is the derivative of the objective by W. Sort the terms and the second follows. With λ > 0 "
+        "the objective is a bowl, so the one point without slope is its lowest. All that is needed of the documents "
+        "are two tables of sums: **G = XᵀX**, words by words, and **XᵀY**, words by labels. Every label has a column "
+        "of its own on the right, so all labels share one system: that is why thousands of labels are no trouble.",
         _gram_numbers,
         "",
     ),
@@ -255,15 +282,15 @@ STEPS = (
             r"(G + \lambda I)^{-1} = V\,\mathrm{diag}\!\left(\tfrac{1}{\sigma+\lambda}\right) V^\top",
         ),
         "The columns of **V** are directions, mixtures of words at right angles to each other; the eigenvalue **σ** "
-        "says how much the documents spread along each. Adding λI to G adds λ to each σ and leaves the directions "
-        "alone. So V, σ and **Q = VᵀXᵀY** are made once, and a new λ divides Q's rows by new numbers. That is how "
-        "the other pages answer each λ of the sidebar.",
+        "is the sum of the documents' squared coordinates along it. Adding λI to G adds λ to each σ and leaves the "
+        "directions alone. So V, σ and **Q = VᵀXᵀY** are made once, and a new λ divides Q's rows by new numbers. "
+        "That is how the other pages answer each λ of the sidebar.",
         _eigenvalue_numbers,
         "λ",
     ),
     Step(
         "Weights and scores",
-        "A score is the sum of the weights of the words that occur.",
+        "A score is the sum of the words' weights, each times its count.",
         (
             r"W = V\,\mathrm{diag}\!\left(\tfrac{1}{\sigma+\lambda}\right) Q",
             r"s_l(x) = \sum_n x_n W_{nl}",
@@ -282,9 +309,10 @@ STEPS = (
             r"s^{\mathrm{PS}}_l(x) = \theta_l\, s_l(x)",
         ),
         "Nobody gives a document all the labels that fit. The **propensity** p = 1/θ is a model of the chance that a "
-        "fitting label was in fact recorded: lower for a label on few (**N**) of the **D** documents. Counting each "
-        "recorded assignment θ times scales a column of Y. The solution is linear in Y, so the same column of W, and "
-        "its scores, are scaled by the same θ: nothing is solved again. A and B are the model's parameters; they "
+        "fitting label was in fact recorded: lower for a label on few (**N**) of the **D** documents. XML-ridge with "
+        "PS puts θ in place of each 1 in the label's column of Y: θ times what was recorded is right on average. The "
+        "solution is linear in Y, so the same column of W, and its scores, are scaled by the same θ: nothing is solved "
+        "again. A and B are the model's parameters; they "
         "need D ≥ 3, since θ rises with rarity only where ln D > 1.",
         _weighting_numbers,
         "λAB",

@@ -1,18 +1,22 @@
 """Baselines trained in a process of their own: what comes back is what their packages predict."""
 
+import time
+from dataclasses import replace
+
 import napkinxc.metrics as napkin
 import numpy as np
 import pytest
 from scipy import sparse
 
 from tests.mulan import load_mulan
-from xmlcore import baselines
+from xmlcore import baselines, make_dataset
+from xmlcore import store as store_module
 from xmlcore.background import queue
 from xmlcore.baselines import BASELINES, Baseline, result, start
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.metrics import precision_at_k, psprecision_at_k
 from xmlcore.propensity import inverse_propensity
-from xmlcore.store import Store
+from xmlcore.store import Store, put_features
 
 LONG = 200  # seconds until a test gives up
 
@@ -78,6 +82,36 @@ def test_every_baseline_ranks_each_label_once_best_first(store, key, blocks):
     assert precision_at_k(found.top, ds.Y_test, 1) > 1.5 * chance
 
 
+@pytest.mark.parametrize("key", BASELINES)
+def test_labels_that_training_never_saw_repeat_no_other(store, key):
+    ds = made_up()
+    Y = ds.Y_train.toarray()
+    Y[:, 4:] = 0
+    found = trained(store, replace(ds, Y_train=Y), key)
+    for top in found.top:
+        labels = top[top >= 0].tolist()
+        assert len(set(labels)) == len(labels)
+        assert max(labels, default=0) < 4 or key not in ("parabel", "bonsai")
+        assert (top[len(labels) :] == -1).all()
+
+
+@pytest.mark.parametrize("key", BASELINES)
+@pytest.mark.parametrize("empty", ["X_train", "Y_train"])
+def test_where_nothing_can_be_learned_is_said_so(store, key, empty):
+    ds = made_up()
+    task = start(store, replace(ds, **{empty: getattr(ds, empty) * 0}), key)
+    assert task.wait(LONG)
+    assert (task.state, task.message[:33]) == ("failed", "no training instance has both fea")
+
+
+def test_data_that_does_not_fit_all_at_once_is_refused(tmp_path):
+    ds = made_up()
+    one = Store(tmp_path / "one", max_bytes=100_000_000)
+    put_features(one, "X", ds.X_train)
+    with pytest.raises(DataError, match=r"does not fit into the cache all at once|was not cached"):
+        start(Store(tmp_path / "cache", max_bytes=int(1.2 * one.size())), ds, "plt")
+
+
 def test_a_second_start_finds_the_result_and_trains_nothing(store):
     ds = made_up()
     trained(store, ds, "plt")
@@ -86,13 +120,22 @@ def test_a_second_start_finds_the_result_and_trains_nothing(store):
     assert task.result == {"found": True}
 
 
-def test_a_cancelled_baseline_leaves_no_result(store):
-    ds = made_up()
-    task = start(store, ds, "parabel")
+@pytest.mark.parametrize("stage", ["starting", "training"])
+def test_a_cancelled_baseline_leaves_no_result_and_no_file(store, stage, monkeypatch):
+    monkeypatch.setattr(store_module, "_ABANDONED", -1.0)
+    ds = make_dataset("bibtex")
+    task = start(store, ds, "br")
+    deadline = time.monotonic() + LONG
+    while stage == "training" and task.message != stage and time.monotonic() < deadline:
+        time.sleep(0.02)
     task.cancel()
     assert task.wait(LONG)
     assert task.state == "cancelled"
-    assert result(store, ds, "parabel") is None
+    assert result(store, ds, "br") is None
+    while list(store.folder.glob("store/tmp-*")) and time.monotonic() < deadline:
+        Store(store.folder)  # as at the next start: what nobody locks any more is removed
+        time.sleep(0.02)
+    assert not list(store.folder.glob("store/tmp-*"))
 
 
 def test_what_is_not_installed_is_said_with_the_way_to_install_it(store, monkeypatch):

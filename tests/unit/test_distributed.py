@@ -134,6 +134,32 @@ def test_a_worker_that_is_killed_half_way_changes_no_ranking(
     assert_same(found, evaluate_streamed(fac, stored_blocks(test), 2.0, theta, theta))
 
 
+def test_a_task_may_have_no_rows_at_all(client: Client) -> None:
+    ds = SHAPE()
+    parts = [(ds.X_train[a:b], ds.Y_train[a:b]) for a, b in ((0, 5), (5, 5), (5, 300), (300, 300), (300, 976))]
+    found, expected = sum_distributed(client, [partial(tuple, part) for part in parts]), gram_sums(parts)
+    assert found.n_rows == expected.n_rows == 976
+    np.testing.assert_allclose(found.gram, expected.gram, atol=1e-9)
+    with pytest.raises(DataError, match="blocks hold no row"):
+        sum_distributed(client, [partial(tuple, parts[1]), partial(tuple, parts[3])])
+
+
+def test_labels_that_do_not_fit_their_rows_are_named_as_they_are_locally(client: Client) -> None:
+    ds = SHAPE()
+    fac = fit_streamed([(ds.X_train, ds.Y_train)])
+    fitting, theta = (ds.X_test[:30], ds.Y_test[:30]), np.ones(32)
+    for Y in (ds.Y_test[30:61], ds.Y_test[30:60, :31], ds.Y_test[30:60].toarray() * 2):
+        parts = [fitting, (ds.X_test[30:60], Y)]
+        for call in (
+            lambda parts=parts: evaluate_streamed(fac, parts, 1.0, theta, theta),
+            lambda parts=parts: evaluate_distributed(
+                client, fac, [partial(tuple, part) for part in parts], 1.0, theta, theta
+            ),
+        ):
+            with pytest.raises(DataError, match=r"Y of block 1 (has shape|must hold only 0 and 1)"):
+                call()
+
+
 def test_misuse_is_named_here_and_on_a_worker(client: Client, folders: tuple[Path, Path]) -> None:
     train, _ = folders
     with pytest.raises(DataError, match="loads is empty"):

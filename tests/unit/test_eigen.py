@@ -80,6 +80,17 @@ def test_where_most_directions_are_null_none_of_their_rounding_counts_as_an_eige
     np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(X.T @ X), rtol=1e-5)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_a_matrix_of_few_directions_in_float32_has_no_others(rank):
+    X = np.zeros((60, 4))
+    X[np.arange(60), np.arange(60) % rank] = 1 + np.arange(60) % rank
+    pairs = eigenpairs((X @ X.T).astype(np.float32), lambda V: X @ (X.T @ V))
+    exact = np.linalg.eigvalsh(X.T @ X)[-rank:]
+    np.testing.assert_allclose(pairs.values, exact, rtol=1e-6)
+    assert pairs.leading.shape[1] <= rank
+    np.testing.assert_allclose((pairs.vectors * pairs.values) @ pairs.vectors.T, X @ X.T, atol=1e-5)
+
+
 def test_eigenvalues_stand_out_down_to_the_last_that_is_twice_the_next():
     assert outstanding(np.array([1, 1.5, 2, 3])) == 0
     assert outstanding(np.array([1, 1.5, 2, 75])) == 1

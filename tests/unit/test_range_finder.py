@@ -124,9 +124,13 @@ def test_values_that_float32_cannot_square_are_named(scale: float, what: str) ->
 
 def test_a_scale_well_within_float32_changes_nothing_but_the_scale() -> None:
     plain = truncated_svd(X, 20)
-    for scale in (2.0**-30, 2.0**30):
+    products = plain.transform(X_NEW) @ plain.features.T
+    for scale in (2.0**-50, 2.0**-30, 2.0**30, 2.0**43):
         scaled = truncated_svd(X * np.float32(scale), 20)
         np.testing.assert_allclose(scaled.singular_values / scale, plain.singular_values, rtol=1e-5)
+        np.testing.assert_allclose(scaled.transform(X_NEW) @ scaled.features.T / scale, products, atol=0.01)
+    with pytest.raises(DataError, match="X_new holds values too large"):
+        plain.transform(sparse.csr_array(X_NEW).astype(np.float64) * 1e200)
 
 
 def test_misuse_is_named() -> None:

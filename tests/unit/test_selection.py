@@ -40,7 +40,9 @@ def test_the_grid_has_equal_steps_of_the_logarithm_and_both_ends_exactly():
     grid = lambda_grid(0.3, 700.0, 7)
     assert (grid[0], grid[-1]) == (0.3, 700.0)
     np.testing.assert_allclose(np.diff(np.log(grid)), np.log(700 / 0.3) / 6)
-    assert lambda_grid(2.0, 8.0, 1).tolist() == [4.0]
+    assert lambda_grid(2.0, 8.0, 1) == pytest.approx([4.0])
+    assert lambda_grid(1e-200, 1e-200, 1) == pytest.approx([1e-200])
+    assert lambda_grid(1e-200, 1e200, 1) == pytest.approx([1.0])
 
 
 def test_the_current_value_comes_first_and_the_others_by_distance():
@@ -148,6 +150,24 @@ def test_rows_and_masks_of_another_data_set_are_refused_everywhere(problem, chan
     for call in calls:
         with pytest.raises(DataError, match=message):
             call()
+
+
+def test_labels_that_were_not_trained_are_refused_by_the_search_too(problem):
+    _, _, fac, P, Y_new, counts, _ = problem
+    wide = sparse.hstack([Y_new, Y_new[:, :3]], format="csr")
+    with pytest.raises(DataError, match="Y has 11 labels; expected 8, as in training"):
+        next(search_settings(fac, P, wide, [1.0], [0.5], [1.0], counts, np.ones(11)))
+
+
+@pytest.mark.parametrize("kind", ["coo", "csc", "dok", "lil"])
+def test_a_mask_may_come_in_any_sparse_form(problem, kind):
+    _, _, fac, P, Y_new, counts, theta = problem
+    mask = sparse.csr_array(np.random.default_rng(0).random(Y_new.shape) < 0.3)
+    masked = [mask, mask.asformat(kind)]
+    one, other = (evaluate(fac, P, Y_new, 1.0, theta, theta, exclude=each) for each in masked)
+    np.testing.assert_array_equal(one.ps.top, other.ps.top)
+    one, other = (next(search_settings(fac, P, Y_new, [1.0], [0.5], [1.0], counts, theta, exclude=m)) for m in masked)
+    assert one.metrics == other.metrics
 
 
 def test_training_rows_that_are_not_there_are_refused(problem):

@@ -142,6 +142,26 @@ def test_blocks_on_disk_come_back_as_they_were(tmp_path) -> None:
         stored_blocks(tmp_path / "nothing")
 
 
+@pytest.mark.parametrize(
+    ("X", "Y", "rows", "message"),
+    [
+        (HARD.X[:10], HARD.Y[:20], 6, "X has 10 rows and Y 20"),
+        (HARD.X, HARD.Y, 0, "rows is 0; expected a whole number of at least 1"),
+        (HARD.X, HARD.Y, -3, "rows is -3"),
+        (HARD.X, HARD.Y, 2.5, r"rows is 2\.5"),
+    ],
+)
+def test_rows_that_cannot_be_cut_into_blocks_are_refused(X, Y, rows, message) -> None:
+    with pytest.raises(DataError, match=message):
+        blocks_of(X, Y, rows)
+
+
+def test_blocks_whose_writer_was_killed_are_not_read_as_fewer(tmp_path) -> None:
+    (saved(tmp_path) / "blocks.txt").unlink()  # written last
+    with pytest.raises(DataError, match=r"holds row blocks but no whole blocks\.txt: they may be cut short"):
+        stored_blocks(tmp_path)
+
+
 def saved(folder):
     """Four blocks of five rows on disk."""
     save_blocks(blocks_of(HARD.X[:20], HARD.Y[:20], 5), folder)
@@ -155,6 +175,7 @@ def saved(folder):
         (["000001.X", "000001.Y"], "000001.X.npz"),
         (["000002.Y"], "000002.Y.npz"),
         (["000003.X"], "000003.X.npz"),
+        (["000003.X", "000003.Y"], "000003.X.npz"),
         (["000003.Y"], "000003.Y.npz"),
         (["000000.X", "000000.Y"], "000000.X.npz"),
     ],
@@ -185,6 +206,8 @@ def test_a_damaged_block_is_named(tmp_path) -> None:
     ("block", "message"),
     [
         ((np.ones((5, 120)), HARD.Y[:5]), "X of block 1 is ndarray; expected one sparse block"),
+        ((HARD.X[:5] * 1j, HARD.Y[:5]), "X of block 1 must hold real numbers; it holds complex"),
+        ((HARD.X[:5, :100], HARD.Y[:5]), r"block 1 has 100 features and 40 labels; expected \(120, 40\), as before"),
         ((HARD.X[:20], HARD.Y[:3]), "block 1 has 20 rows of X and 3 of Y"),
         ((HARD.X[:5] * np.float32(np.inf), HARD.Y[:5]), "X of block 1 holds"),
         ((sparse.csr_array(np.full((5, 120), 1e300)), HARD.Y[:5]), "X of block 1 holds inf"),
@@ -215,7 +238,7 @@ def test_a_folder_that_cannot_hold_blocks_is_named(tmp_path) -> None:
     large = sparse.random_array((2_000, 1_000), density=0.1, format="csr", rng=np.random.default_rng(0))
     with full_disk(tmp_path / "disk"):
         with pytest.raises(DataError, match=r"000001\.X\.npz cannot be written"):
-            save_blocks([(HARD.X[:5], HARD.Y[:5]), (large, HARD.Y[[0] * 2_000])], tmp_path / "disk")
+            save_blocks([(large[:5], HARD.Y[:5]), (large, HARD.Y[[0] * 2_000])], tmp_path / "disk")
         assert list((tmp_path / "disk").iterdir()) == []
 
 

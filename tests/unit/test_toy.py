@@ -84,6 +84,22 @@ def test_each_step_is_what_its_formula_says(X, Y, x_new, reg_lambda):
     np.testing.assert_allclose(w.votes @ Y, w.scores, atol=1e-7)
 
 
+@given(COUNTS, LABELS, LAMBDAS)
+@settings(max_examples=60, deadline=None)
+def test_a_document_left_out_has_the_score_of_weights_made_without_it(X, Y, reg_lambda):
+    w = work_through(X, Y, X[0], reg_lambda, A, B)
+    np.testing.assert_allclose(w.fitted, X @ w.weights, atol=1e-9)
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        W = np.linalg.solve(X[others].T @ X[others] + reg_lambda * np.eye(6), X[others].T @ Y[others])
+        np.testing.assert_allclose(w.left_out[i], X[i] @ W, atol=1e-5)
+
+
+def test_the_smaller_gram_matrix_gives_the_same_weights():
+    dual = EXAMPLE.X.T @ np.linalg.solve(EXAMPLE.X @ EXAMPLE.X.T + LAMBDA * np.eye(5), EXAMPLE.Y)
+    np.testing.assert_allclose(dual, worked().weights, atol=1e-12)
+
+
 @given(COUNTS, LABELS, LAMBDAS, st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_no_other_weights_have_a_smaller_objective(X, Y, reg_lambda, seed):
