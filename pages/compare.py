@@ -91,9 +91,9 @@ if others:
         f"Of the {show.first_labels(answer.K)}, {shown_name} and XML-ridge share **{show.percent(shared.mean)}**, "
         f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
     )
-    if other.shortest < answer.K:
+    if other.fewest < answer.K:
         st.caption(
-            f"The shortest lists of {shown_name} have {other.shortest} of {answer.K} labels; the rest counts as wrong."
+            f"The shortest lists of {shown_name} have {other.fewest} of {answer.K} labels; the rest counts as wrong."
         )
     only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
     apart = np.argsort(shared_ps.by_row, kind="stable")

@@ -13,7 +13,7 @@ from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
 from xmlcore.analysis import frequency_bins
-from xmlcore.predictions import predictions_from_scores, write_predictions
+from xmlcore.predictions import predictions_from_ranking, predictions_from_scores, write_predictions
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,8 @@ def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_t
     top[-3:] = -1
     app = AppTest.from_file("../../app.py", default_timeout=240).run()
     app.switch_page("pages/compare.py").run()
-    app.session_state["_other_systems"] = {("Debtags", ""): {"other": comparison.OtherSystem("other", top, 0)}}
+    other = predictions_from_ranking("other", top, np.zeros(top.shape), answer.dataset.n_labels)
+    app.session_state["_other_systems"] = {("Debtags", ""): {"other": other}}
     app.run()
     assert not app.exception
     table = next(each.value for each in app.dataframe if "instance" in each.value)
@@ -104,8 +105,9 @@ def test_pairs_that_are_masked_for_ours_are_masked_for_others_too(answer):
     of_masked.model.rows = np.array([2, 0, 1, *range(3, answer.dataset.n_test)])
     top = np.full((answer.dataset.n_test, 3), -1)
     top[2], top[0] = (4, 7, labels - 1), (7, 5, 3)
-    found = comparison.cut_to_answer(top, of_masked)
-    assert found[:2, :4].tolist() == [[4, labels - 1, -1, -1], [7, 3, -1, -1]]
+    others = predictions_from_ranking("other", top, np.zeros(top.shape), labels)
+    found = comparison.cut_to_answer(others, of_masked)
+    assert found.top[:2].tolist() == [[4, labels - 1, -1], [7, 3, -1]]
 
 
 def test_a_baseline_trained_on_the_page_joins_the_comparison():
