@@ -12,7 +12,6 @@ import pandas as pd
 
 from pages.shared.model import Answer
 from xmlcore import DataError
-from xmlcore.analysis import FrequencyBins, label_contributions
 from xmlcore.evaluation import VariantResult, evaluate_ranking
 from xmlcore.metrics import make_ruler
 from xmlcore.predictions import Predictions, cut_predictions, read_predictions
@@ -70,13 +69,6 @@ def evaluate_other(other: Predictions, answer: Answer) -> VariantResult:
     missing = max(0, ruler.k_max - other.top.shape[1])
     top = np.pad(other.top, ((0, 0), (0, missing)), constant_values=-1)
     return evaluate_ranking(top, ruler, answer.evaluation.ks)
-
-
-def contribution_by_bin(result: VariantResult, answer: Answer, bins: FrequencyBins) -> np.ndarray:
-    """What each bin's labels contribute to the system's P@K, in points; the sum is P@K."""
-    at = answer.evaluation.ks.index(answer.K)
-    each = label_contributions(result.label_hits[at], answer.evaluation.n_rows, answer.K)
-    return 100 * np.bincount(bins.of_label, weights=each, minlength=len(bins.names))
 
 
 def side_by_side(other: Predictions, answer: Answer, shared: np.ndarray, rows: np.ndarray) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from pages.shared import compare_baselines, comparison
 from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
-from xmlcore.analysis import frequency_bins
 from xmlcore.predictions import predictions_from_ranking, predictions_from_scores, write_predictions
 
 
@@ -151,9 +150,3 @@ def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
     assert not app.exception
     assert any('pip install -e ".[baselines]"' in each.value for each in app.info)
     assert all(app.button(key=f"train_{key}").disabled for key in absent)
-
-
-def test_a_systems_bars_sum_to_its_precision(answer):
-    bins = frequency_bins(answer.dataset.label_counts, "tens")
-    heights = comparison.contribution_by_bin(answer.evaluation.ps, answer, bins)
-    assert np.sum(heights) == pytest.approx(100 * answer.evaluation.ps.metrics["precision"][5], abs=1e-9)
