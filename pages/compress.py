@@ -9,10 +9,10 @@ from pages.shared import behind, frame, model, paths, show
 from pages.shared import compression as work
 from pages.shared.compress_words import cost_table, kept_table, other_share, verdict
 from xmlcore.figures import Curve, curves
+from xmlcore.metrics import SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
 
 LARGEST_DOWNLOAD = 300  # MB in memory, before it is packed
-METRICS = {"precision": "P", "psprecision": "PSP"}
 WANTED = "_compress_wanted"
 
 settings = frame.guard()
@@ -77,8 +77,8 @@ def of_all_shares(share: float) -> None:
     filled = work.curves(answer)
     now = points_now(answer, share)
     then = points_now(ghost, share) if ghost and quick else None
-    for column, (metric, short) in zip(st.columns(2), METRICS.items(), strict=True):
-        name = f"{short}@{answer.K}"
+    for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
+        name = f"{SHORT_NAMES[metric]}@{answer.K}"
 
         def relative(point: SparsePoint, metric: str = metric) -> float:
             return 100 * point.relative[metric][answer.K]

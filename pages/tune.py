@@ -8,8 +8,7 @@ import streamlit as st
 from pages.shared import behind, frame, model, paths, show
 from xmlcore.analysis import Contributions, contributions, frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, curves, grouped_bars, tradeoff
-
-METRIC_NAMES = {"precision": "P", "psprecision": "PSP"}
+from xmlcore.metrics import SHORT_NAMES
 
 settings = frame.guard()
 answer = model.answer(settings)
@@ -29,9 +28,9 @@ def heights(parts: Contributions) -> dict:
 show.cards(answer, ghost)
 
 # Where the hits come from: contributions by label frequency, to P@K and to PSP@K.
-for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
+for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
     parts = by_bin(answer, metric)
-    name = f"{METRIC_NAMES[metric]}@{answer.K}"
+    name = f"{SHORT_NAMES[metric]}@{answer.K}"
     before, after = show.percent(parts.ridge.sum()), show.percent(parts.ps.sum())
     with column:
         show.chart(
@@ -66,11 +65,12 @@ def of_all(polls: bool) -> None:
     work = paths.whole_test_set(answer)
     if work.done and polls:
         st.rerun()
+    K = answer.K
     for evaluation in work.results:
         values = [
-            f"{name}@{answer.K} {show.percent(evaluation.ridge.metrics[metric][answer.K])} and, with PS, "
-            f"{show.percent(evaluation.ps.metrics[metric][answer.K])}"
-            for metric, name in METRIC_NAMES.items()
+            f"{SHORT_NAMES[metric]}@{K} {show.percent(evaluation.ridge.metrics[metric][K])} and, with PS, "
+            f"{show.percent(evaluation.ps.metrics[metric][K])}"
+            for metric in show.MAIN_METRICS
         ]
         st.markdown(f"On all {evaluation.n_rows:,} test instances: {'; '.join(values)}.")
     if not work.done:
@@ -97,8 +97,8 @@ def along_lambda(polls: bool) -> None:
         st.progress(paths.fraction(work), text=paths.progress_text(work))
     elif polls:
         st.rerun()  # the whole page once more, now without polling
-    for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
-        name = f"{METRIC_NAMES[metric]}@{answer.K}"
+    for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
+        name = f"{SHORT_NAMES[metric]}@{answer.K}"
         lines = paths.lines(answer, work, metric)
         with column:
             show.chart(

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from pages.shared.model import Answer
+from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
 from xmlcore.evaluation import VariantResult, evaluate_ranking
-from xmlcore.metrics import make_ruler
+from xmlcore.metrics import SHORT_NAMES, make_ruler
 from xmlcore.predictions import Predictions, cut_predictions, read_predictions
 
 TABLE_1 = Path(__file__).resolve().parents[2] / "data" / "table1.csv"
-COLUMNS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
 
 
 @cache
@@ -29,9 +29,9 @@ def table_1() -> pd.DataFrame:
 def row(system: str, result: VariantResult, n_labels: int) -> dict[str, object]:
     """One system's row in the table's columns, in percent; they are fewer, or others, where there are fewer labels."""
     values = {}
-    for name, (metric, k) in COLUMNS.items():
+    for metric, k in FOUR_NUMBERS.values():
         k = min(k, n_labels)
-        values[f"{name.split('@')[0]}@{k}"] = 100 * result.metrics[metric][k]
+        values[f"{SHORT_NAMES[metric]}@{k}"] = 100 * result.metrics[metric][k]
     return {"system": system, **values}
 
 

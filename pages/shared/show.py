@@ -15,6 +15,7 @@ from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import counted, lambda_text, settings_text
 from pages.shared.settings import held as held_setting
 from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.metrics import SHORT_NAMES
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
 # with other colours, and its then black ground let through to the page's own. The matrix takes white to black, ink to
@@ -144,7 +145,13 @@ def open_ones(held: object) -> str:
     return "; open ones: the held setting" if held else ""
 
 
-CARDS = {"precision": "P", "psprecision": "PSP"}
+MAIN_METRICS = ("precision", "psprecision")
+FOUR_NUMBERS = {
+    "P@1": ("precision", 1),
+    "P@5": ("precision", 5),
+    "PSP@1": ("psprecision", 1),
+    "PSP@5": ("psprecision", 5),
+}
 CARD_HELP = {
     "precision": "Of the {first}, the share that is right, averaged over the test instances. It cannot reach 100 % "
     "where instances have fewer than {labels}.",
@@ -162,7 +169,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
     evaluation, held, settings = answer.evaluation, ghost and ghost.evaluation, answer.settings
     of_ps = f" at λ = {lambda_text(settings.reg_lambda_ps)}" if settings.own_lambda_ps else ""
     n_labels = evaluation.ridge.label_hits.shape[1]
-    shown = [(metric, k) for metric in CARDS for k in sorted({min(k, n_labels) for k in CARD_KS})]
+    shown = [(metric, k) for metric in MAIN_METRICS for k in sorted({min(k, n_labels) for k in CARD_KS})]
     change = ", and its change since the held setting in percentage points"
     with st.container(key="cards", gap="xsmall"):
         st.markdown(f":blue[●] **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
@@ -170,7 +177,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
         for metric, k in shown:
             value = evaluation.ridge.metrics[metric][k]
             row.metric(
-                f"{CARDS[metric]}@{k}",
+                f"{SHORT_NAMES[metric]}@{k}",
                 f"{100 * value:.2f}",
                 **(_since(value, held.ridge.metrics[metric][k]) if held else {}),
                 help=CARD_HELP[metric].format(k=k, first=first_labels(k), labels=counted(k, "label")),
@@ -182,7 +189,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
             value = evaluation.ps.metrics[metric][k]
             before = evaluation.ridge.metrics[metric][k]
             row.metric(
-                f"{CARDS[metric]}@{k} with PS",
+                f"{SHORT_NAMES[metric]}@{k} with PS",
                 f"{100 * value:.2f}",
                 **(_since(value, held.ps.metrics[metric][k]) if held else _delta(value - before)),
                 label_visibility="collapsed",

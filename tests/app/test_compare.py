@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import compare_baselines, comparison
+from pages.shared import compare_baselines, comparison, show
 from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
@@ -79,7 +79,7 @@ def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_pa
     other = comparison.read_other(path.name, path.read_bytes(), answer)
     found = comparison.evaluate_other(other, answer)
     # A row without features scores 0 everywhere, which a sparse file cannot tell from no prediction.
-    for name, (metric, k) in comparison.COLUMNS.items():
+    for name, (metric, k) in show.FOUR_NUMBERS.items():
         assert found.metrics[metric][k] == pytest.approx(answer.evaluation.ridge.metrics[metric][k], abs=1e-3), name
 
 

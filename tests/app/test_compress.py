@@ -16,6 +16,7 @@ from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from xmlcore import inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.metrics import METRICS
 
 SECONDS = 240
 POLLS = 300  # until a test gives up
@@ -171,7 +172,7 @@ def test_the_weights_of_the_weighted_variant_carry_theta_and_their_settings(answ
 
 
 def test_a_metric_that_is_zero_with_the_whole_w_has_no_percentage():
-    zero = {name: {5: 0.0} for name in compress_words.SHORT}
+    zero = {name: {5: 0.0} for name in METRICS}
     point = SimpleNamespace(metrics=zero, relative={name: {5: float("nan")} for name in zero})
     table = compress_words.kept_table({RIDGE: point}, 5)
     assert table.loc["P@5", RIDGE] == "undefined (0.00)"
