@@ -5,20 +5,12 @@ import streamlit as st
 
 from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
+from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import counted
-from xmlcore.analysis import (
-    Contributions,
-    FrequencyBins,
-    contributions,
-    frequency_bins,
-    head_torso_tail,
-    label_table,
-    recall_by_bin,
-    rows_of_label,
-)
-from xmlcore.figures import MOST_POINTS, RIDGE, RIDGE_PS, grouped_bars, share_bars
+from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
+from xmlcore.figures import MOST_POINTS, grouped_bars, share_bars
 
 METRICS = {"P@K": "precision", "PSP@K": "psprecision"}
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
@@ -34,14 +26,6 @@ ghost = model.held_answer(settings)
 dataset, K = answer.dataset, answer.K
 frame.refuse_others(contribution_to=METRICS, frequency_bins=BINS)
 table = label_table(answer.evaluation, K, dataset.Y_test, dataset.label_counts, answer.theta)
-
-
-def by_bin(of: model.Answer, metric: str, bins: FrequencyBins) -> Contributions:
-    return contributions(of.evaluation, K, metric, of.metric_theta, bins)
-
-
-def in_percent(ridge: object, ps: object) -> dict:
-    return {RIDGE: 100 * ridge, RIDGE_PS: 100 * ps}
 
 
 # The answer in words, then the contributions that sum to the metric, and recall beside them.
@@ -71,14 +55,7 @@ def gains_and_losses() -> None:
     left, right = st.columns([3, 2])
     with left:
         show.chart(
-            grouped_bars(
-                bins.names,
-                in_percent(parts.ridge, parts.ps),
-                x_title="Training instances of the label",
-                y_title=f"Contribution to {name} (points)",
-                held=in_percent(held_parts.ridge, held_parts.ps) if held_parts else None,
-                height=340,
-            ),
+            contribution_bars(parts, held_parts, height=340),
             name="gains_by_frequency",
             caption=f"The bars sum to {name}: {show.percent(parts.ridge.sum())} and, with PS, "
             f"{show.percent(parts.ps.sum())}, of {answer.rows_text}.",
@@ -87,8 +64,7 @@ def gains_and_losses() -> None:
                 {
                     "training instances": bins.names,
                     "labels": bins.n_labels,
-                    RIDGE: 100 * parts.ridge,
-                    RIDGE_PS: 100 * parts.ps,
+                    **in_percent(parts.ridge, parts.ps),
                 }
             ),
         )
@@ -109,8 +85,7 @@ def gains_and_losses() -> None:
                 {
                     "training instances": bins.names,
                     "test assignments": recall.assignments,
-                    RIDGE: 100 * recall.ridge,
-                    RIDGE_PS: 100 * recall.ps,
+                    **in_percent(recall.ridge, recall.ps),
                 }
             ),
         )
@@ -165,8 +140,7 @@ def head_torso_and_tail() -> None:
                 {
                     "part": bins.names,
                     "labels": bins.n_labels,
-                    RIDGE: 100 * parts.ridge_shares,
-                    RIDGE_PS: 100 * parts.ps_shares,
+                    **in_percent(parts.ridge_shares, parts.ps_shares),
                 }
             ),
         )

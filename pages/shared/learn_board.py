@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.shared import model, show
+from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from pages.shared.settings import settings_text
 from pages.shared.show import FOUR_NUMBERS
-from xmlcore.analysis import contributions, frequency_bins
-from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
+from xmlcore.analysis import frequency_bins
+from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import SHORT_NAMES
 
 ROOM_FONT = 18
@@ -65,24 +65,13 @@ def contribution_chart(
     metric, k = FOUR_NUMBERS[number][0], min(FOUR_NUMBERS[number][1], answer.dataset.n_labels)
     name = name_of(answer, number)
     bins = frequency_bins(answer.dataset.label_counts, "tens")
-
-    def heights(of: model.Answer) -> dict[str, np.ndarray]:
-        parts = contributions(of.evaluation, k, metric, of.metric_theta, bins)
-        return {RIDGE: 100 * parts.ridge, RIDGE_PS: 100 * parts.ps}
-
-    bars = heights(answer)
-    figure = grouped_bars(
-        bins.names,
-        bars,
-        x_title="Training instances of the label",
-        y_title=f"Contribution to{'<br>' if for_a_room else ' '}{name} (points)",
-        held=heights(ghost) if ghost else None,
-        height=height,
-    )
+    parts = by_bin(answer, metric, bins, k)
+    bars = in_percent(parts.ridge, parts.ps)
+    figure = contribution_bars(parts, by_bin(ghost, metric, bins, k) if ghost else None, height)
     if for_a_room:  # the names too, which then may need room below
         figure.update_layout(font_size=ROOM_FONT, margin_l=96)
         figure.update_xaxes(tickfont_size=ROOM_FONT, title_font_size=ROOM_FONT, tickangle=None, automargin=True)
-        figure.update_yaxes(title_font_size=ROOM_FONT)
+        figure.update_yaxes(title_font_size=ROOM_FONT, title_text=f"Contribution to<br>{name} (points)")
     of_k = " K is fixed here." if k != answer.K else ""
     show.chart(
         figure,
