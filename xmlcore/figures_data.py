@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xmlcore.figures import INK, TITLE, draw, escaped
-from xmlcore.figures_axes import SMALL, text_width
+from xmlcore.figures_axes import SMALL, shortened, text_width
 
 _GREY = "#777777"
 _MOST_BARS = 60
@@ -62,7 +62,7 @@ def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequen
         "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,
     }
-    lines = [[_short(each) for each in pair] for pair in pairs]
+    lines = [[shortened(each, LONGEST_NAME) for each in pair] for pair in pairs]
     axis = {
         "title": {"text": "Pair of labels", "standoff": 8, **TITLE},
         "tickmode": "array",
@@ -82,7 +82,3 @@ def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequen
         yaxis=axis,
         margin={"l": 40 + math.ceil(longest)},
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
