@@ -17,7 +17,7 @@ PAIR_PIXELS = 34  # of a pair's bar: its name is in two lines
 LONGEST_NAME = 24  # characters of a label: so the bars keep half of a narrow screen
 
 
-def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 340) -> go.Figure:
+def labels_per_instance(train: np.ndarray, test: np.ndarray) -> go.Figure:
     """The share of instances that have 0, 1, 2, … labels, in percent, as two lines of steps.
 
     train, test: how many instances have so many labels, from 0 on. Counts from sixty labels on are one last point.
@@ -40,7 +40,7 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 34
             }
         )
     from_zero = {"rangemode": "tozero"}
-    return draw(traces, "Labels of an instance", "Share of instances (%)", height, xaxis=from_zero, yaxis=from_zero)
+    return draw(traces, "Labels of an instance", "Share of instances (%)", 340, xaxis=from_zero, yaxis=from_zero)
 
 
 def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequence[str], *, x_title: str) -> go.Figure:

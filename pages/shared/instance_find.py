@@ -178,10 +178,10 @@ def show_refusals() -> None:
         frame.warn_of_refused(st.session_state[REFUSED])
 
 
-def go(row: int, label: int | None = None, view: str = VIEWS[0]) -> None:
+def go(row: int, label: int | None = None) -> None:
     """Shows a test instance, and one of its labels, or the first that is worth explaining."""
     shown = (st.session_state[SHOWN][0], row)
-    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: view, SHOWN: shown})
+    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: VIEWS[0], SHOWN: shown})
     st.session_state.pop(REFUSED, None)
 
 

@@ -86,7 +86,6 @@ def chart(
     caption: str,
     alt: str,
     data: Callable[[], pd.DataFrame],
-    key: str | None = None,
     height: Literal["content", "stretch"] = "content",
 ) -> None:
     """A figure with one line that says what to see, a description for screen readers, its image and its data.
@@ -98,7 +97,7 @@ def chart(
             figure,
             theme=None,
             height=height,
-            key=key or name,
+            key=name,
             alt=alt,
             config={
                 "displaylogo": False,
