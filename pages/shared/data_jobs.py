@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import streamlit as st
 from cachetools import LRUCache
 
+from pages.shared import behind
 from xmlcore import DataError, Dataset, default_recipe
 from xmlcore.cost import Outline, outline
 from xmlcore.downloads import DownloadProgress
@@ -21,7 +22,6 @@ from xmlcore.profile import Profile, profile
 from xmlcore.readers import Recognition
 
 Result = TypeVar("Result")
-POLL_SECONDS = 2.0
 AT_ONCE_SECONDS = 1.5  # work that ends within it needs no poll
 
 
@@ -130,7 +130,7 @@ def watch(job: Job, text: str) -> None:
             share, words = bar
             st.progress(share, text=f"{text}: {words}")
 
-    st.fragment(line, run_every=POLL_SECONDS)()
+    st.fragment(line, run_every=behind.POLL_SECONDS)()
 
 
 def progress_of(progress: DownloadProgress) -> tuple[float, str] | None:

@@ -8,13 +8,12 @@ import streamlit as st
 from pages.shared import model, show
 from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from pages.shared.settings import settings_text
-from pages.shared.show import FOUR_NUMBERS
+from pages.shared.show import FOUR_NUMBERS, MARKS
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import SHORT_NAMES
 
 ROOM_FONT = 18
-MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
 
 
 def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:

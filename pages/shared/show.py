@@ -144,6 +144,8 @@ def open_ones(held: object) -> str:
     return "; open ones: the held setting" if held else ""
 
 
+SYMBOLS = {RIDGE: "●", RIDGE_PS: "◆"}
+MARKS = {RIDGE: f":blue[{SYMBOLS[RIDGE]}]", RIDGE_PS: f":orange[{SYMBOLS[RIDGE_PS]}]"}
 MAIN_METRICS = ("precision", "psprecision")
 FOUR_NUMBERS = {
     "P@1": ("precision", 1),
@@ -171,7 +173,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
     shown = [(metric, k) for metric in MAIN_METRICS for k in sorted({min(k, n_labels) for k in CARD_KS})]
     change = ", and its change since the held setting in percentage points"
     with st.container(key="cards", gap="xsmall"):
-        st.markdown(f":blue[●] **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
+        st.markdown(f"{MARKS[RIDGE]} **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
         row = st.container(horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ridge.metrics[metric][k]
@@ -182,7 +184,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
                 help=CARD_HELP[metric].format(k=k, first=first_labels(k), labels=counted(k, "label")),
             )
         difference = f", and its difference to {RIDGE} in percentage points"
-        st.markdown(f":orange[◆] **{RIDGE_PS}**{of_ps}{change if held else difference}")
+        st.markdown(f"{MARKS[RIDGE_PS]} **{RIDGE_PS}**{of_ps}{change if held else difference}")
         row = st.container(horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ps.metrics[metric][k]
