@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.shared import behind, frame, model, paths, show
+from pages.shared import behind, frame, model, show
 from pages.shared import compression as work
 from pages.shared.compress_words import cost_table, kept_table, other_share, verdict
 from xmlcore.figures import Curve, curves
@@ -105,7 +105,7 @@ def of_all_shares(share: float) -> None:
                 caption=f"100 % is {name} with the whole W. Large markers: the share chosen above"
                 f"{show.open_ones(then)}.",
                 alt=f"Curves: the percentage of {name} that is kept against the share of W that is kept",
-                data=partial(paths.table, lines, "kept share of W (%)", f"{name} of the full W's"),
+                data=partial(show.curve_table, lines, "kept share of W (%)", f"{name} of the full W's"),
             )
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.shared import behind, frame, model, paths, show
+from pages.shared import behind, frame, model, paths, sample, search, show
 from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, curves, tradeoff
@@ -40,7 +40,7 @@ show.notes(answer)
 
 # Where the numbers are of a sample: how far off they may be, and then those of all test instances.
 def of_all(polls: bool) -> None:
-    near = paths.intervals(answer)
+    near = sample.intervals(answer)
     widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
     st.caption(
         f"Only this random sample is scored, so that λ answers quickly. Its 95 % interval for {RIDGE} without PS, in "
@@ -48,7 +48,7 @@ def of_all(polls: bool) -> None:
     )
     if not answer.model.ready:
         return
-    work = paths.whole_test_set(answer)
+    work = sample.whole_test_set(answer)
     if work.done and polls:
         st.rerun()
     K = answer.K
@@ -65,7 +65,7 @@ def of_all(polls: bool) -> None:
 
 
 if answer.model.full.n_test > answer.dataset.n_test:
-    polls_all = answer.model.ready and not paths.whole_test_set(answer).done
+    polls_all = answer.model.ready and not sample.whole_test_set(answer).done
     frame.fragment(of_all, run_every=behind.POLL_SECONDS if polls_all else None)(polls_all)
 
 # What other values of λ would give, filled in behind the page.
@@ -99,7 +99,7 @@ def along_lambda(polls: bool) -> None:
                 name=f"path_{metric}",
                 caption=f"Large markers: the present λ{show.open_ones(ghost)}. Dashed: {paths.held_out_text(answer)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out",
-                data=partial(paths.table, lines, "lambda", name),
+                data=partial(show.curve_table, lines, "lambda", name),
             )
 
 
@@ -114,7 +114,7 @@ def reach(polls: bool) -> None:
     if not answer.model.ready:
         st.caption("The search begins when the matrix is factorised.")
         return
-    work = paths.search(answer)
+    work = search.search(answer)
     if not work.done:
         if not polls:
             st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
@@ -125,7 +125,7 @@ def reach(polls: bool) -> None:
         st.rerun()
     found = list(work.results)
     if found:
-        points = paths.plane(found, answer.K)
+        points = search.plane(found, answer.K)
         name, ps_name = f"P@{answer.K}", f"PSP@{answer.K}"
         show.chart(
             tradeoff(
@@ -135,8 +135,8 @@ def reach(polls: bool) -> None:
                 points.frontier,
                 x_title=f"{name} (%)",
                 y_title=f"{ps_name} (%)",
-                current=paths.plane_markers(answer),
-                held=paths.plane_markers(ghost) if ghost else None,
+                current=search.plane_markers(answer),
+                held=search.plane_markers(ghost) if ghost else None,
             ),
             name="tradeoff",
             caption=f"Up and to the right is better. The large circle is {RIDGE}, the large diamond {RIDGE_PS}, at the "
@@ -147,5 +147,5 @@ def reach(polls: bool) -> None:
 
 
 wanted = st.toggle("Search λ, A and B", value=False, key="search", bind="query-params")
-polls_search = wanted and answer.model.ready and not paths.search(answer).done
+polls_search = wanted and answer.model.ready and not search.search(answer).done
 frame.fragment(reach, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)

@@ -14,7 +14,7 @@ from pages.shared.frame import plain_markdown
 from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import counted, lambda_text, settings_text
 from pages.shared.settings import held as held_setting
-from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.metrics import SHORT_NAMES
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
@@ -118,6 +118,16 @@ def chart(
                 type="tertiary",
                 help="The numbers of this chart",
             )
+
+
+def curve_table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
+    """Curves as rows of variant, rows, x and y."""
+    parts = [
+        pd.DataFrame({"variant": line.variant, "rows": line.rows, x_name: line.x, f"{y_name} (%)": line.y})
+        for line in lines
+        if line.x.size
+    ]
+    return pd.concat(parts) if parts else pd.DataFrame()
 
 
 def percent(fraction: float) -> str:
