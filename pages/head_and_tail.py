@@ -121,7 +121,7 @@ def head_torso_and_tail() -> None:
             caption=caption,
             alt="Points on logarithmic axes: training instances of each label by rank, with the cuts as lines",
             data=lambda: pd.DataFrame(
-                {"label": labels_of.label_names(dataset), "training instances": dataset.label_counts}
+                {"label": dataset.every_label_name(), "training instances": dataset.label_counts}
             ).sort_values("training instances", ascending=False, kind="stable"),
         )
     with right:
@@ -152,7 +152,7 @@ def labels() -> None:
     st.subheader("Labels that gain and labels that pay")
     label = labels_of.chosen_label(settings.data, dataset.n_labels)
     labels_of.write_address()
-    names = labels_of.label_names(dataset)
+    names = dataset.every_label_name()
     search, sort, choice = st.columns([2, 2, 3])
     text = search.text_input("Search labels", placeholder="Part of a name", key=labels_of.FIND, persist_state="session")
     order = sort.selectbox("In the order", list(labels_of.ORDERS), key=labels_of.ORDER, persist_state="session")
