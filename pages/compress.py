@@ -11,6 +11,7 @@ from pages.shared.compress_words import cost_table, kept_table, other_share, ver
 from xmlcore.figures import Curve, curves
 from xmlcore.metrics import SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
+from xmlcore.units import in_units
 
 LARGEST_DOWNLOAD = 300  # MB in memory, before it is packed
 WANTED = "_compress_wanted"
@@ -66,8 +67,8 @@ def of_the_share(share: float) -> None:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}
         st.table(cost_table(points, dense, answer.evaluation.n_rows), border="horizontal")
         st.caption(
-            f"kB and MB: 10³ and 10⁶ bytes, sparse as CSR. Times: measured here on all cores, scores and the first "
-            f"{answer.K} labels together. {other_share(answer, points)}"
+            f"kB, MB and GB: 10³, 10⁶ and 10⁹ bytes, sparse as CSR. Times: measured here on all cores, scores and "
+            f"the first {answer.K} labels together. {other_share(answer, points)}"
         )
     downloads(share, points)
 
@@ -116,7 +117,7 @@ def ask_for_large_w() -> bool:
     if st.session_state.get(WANTED) == key:
         return True
     st.markdown(
-        f"W has {n_features:,} × {n_labels:,} entries, {4 * n_features * n_labels / 1e6:,.0f} MB. It is made and cut "
+        f"W has {n_features:,} × {n_labels:,} entries, {in_units(4 * n_features * n_labels)}. It is made and cut "
         "in blocks of labels, never whole; that takes a while, behind the page."
     )
     st.button("Compress W", type="primary", on_click=lambda: st.session_state.update({WANTED: key}))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
-from xmlcore.cost import in_units, refuse_unfitting
+from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
 from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
@@ -28,6 +28,7 @@ from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, solve_direct
 from xmlcore.store import Store, StoreError
+from xmlcore.units import in_units
 
 WRITERS = {"xc": write_xc_text, "npz": write_npz}
 _LINE_SECONDS = 0.5

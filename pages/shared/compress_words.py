@@ -12,6 +12,7 @@ from pages.shared.show import MAIN_METRICS
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS, SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
+from xmlcore.units import in_units
 
 WHY_LARGER = (
     "a sparse matrix stores an index beside each value, so with more than about half of the entries it is the larger "
@@ -86,10 +87,7 @@ def _percent(fraction: float) -> str:
 
 
 def _size(megabytes: float) -> str:
-    """In the unit that leaves digits before the point."""
-    if megabytes >= 1:
-        return f"{megabytes:,.2f} MB"
-    return f"{1e3 * megabytes:.2f} kB" if megabytes >= 1e-3 else f"{1e6 * megabytes:.0f} bytes"
+    return in_units(1e6 * megabytes, digits=4)  # sparse and dense may be close to each other
 
 
 def _milliseconds(seconds: float) -> str:

@@ -20,6 +20,7 @@ from xmlcore.cost import Outline, outline
 from xmlcore.downloads import DownloadProgress
 from xmlcore.profile import Profile, profile
 from xmlcore.readers import Recognition
+from xmlcore.units import in_units
 
 Result = TypeVar("Result")
 AT_ONCE_SECONDS = 1.5  # work that ends within it needs no poll
@@ -138,9 +139,9 @@ def progress_of(progress: DownloadProgress) -> tuple[float, str] | None:
     if not progress.files or progress.files_done >= progress.files:
         return None
     part = progress.done / progress.total if progress.total else 0.0
-    total = f" of {progress.total / 1e6:,.1f}" if progress.total else ""
+    total = f" of {in_units(progress.total)}" if progress.total else ""
     words = (
         f"file {min(progress.files_done + 1, progress.files)} of {progress.files}, {progress.file}, "
-        f"{progress.done / 1e6:,.1f}{total} MB"
+        f"{in_units(progress.done)}{total}"
     )
     return min((progress.files_done + part) / progress.files, 1.0), words

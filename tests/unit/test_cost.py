@@ -24,7 +24,6 @@ from xmlcore.cost import (
     Outline,
     alternatives,
     factorization_cost,
-    in_units,
     operations_per_second,
     outline,
     refuse_unfitting,
@@ -228,8 +227,3 @@ def test_a_sample_keeps_rows_together_and_says_what_it_is():
 
 def test_the_machine_is_measured_once():
     assert operations_per_second() == operations_per_second() > 1e7
-
-
-@pytest.mark.parametrize(("n", "text"), [(12, "12 bytes"), (3500, "3.5 kB"), (3.5e6, "3.5 MB"), (12e9, "12 GB")])
-def test_bytes_are_said_as_people_do(n, text):
-    assert in_units(n) == text
