@@ -1,5 +1,6 @@
 """Head and tail: who gains, who pays?"""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -146,7 +147,7 @@ def head_torso_and_tail() -> None:
         )
 
 
-# Every label, and the test instances of the one that is chosen.
+# Every label, found by name, in a list and a table that are chosen from; and the chosen one's test instances.
 @frame.fragment
 def labels() -> None:
     st.subheader("Labels that gain and labels that pay")
@@ -158,24 +159,49 @@ def labels() -> None:
     order = sort.selectbox("In the order", list(labels_of.ORDERS), key=labels_of.ORDER, persist_state="session")
     every = labels_of.ordered(table, names, labels_of.found(names, text), order)
     shown = every[: labels_of.MOST_ROWS]
-    list_key = mirror.key_of(labels_of.LIST, label)
-    selected = labels_of.selection(label, shown)
-    table_key = mirror.key_of(labels_of.TABLE, selected)
+    with choice:
+        list_of_labels(label, shown, names)
+    table_of_labels(label, shown, names)
+    with st.container(horizontal=True, vertical_alignment="top", wrap=False):
+        st.caption(found_text(len(every), len(shown), text.strip()), width="stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: labels_of.labels_frame(table, names, every).to_csv(index=False).encode(),
+            file_name="labels.csv",
+            mime="text/csv",
+            key="labels_csv",
+            on_click="ignore",
+            type="tertiary",
+            help="All labels that were found, in this order",
+        )
+    if label is not None:
+        instances_of(label, str(names[label]))
+
+
+def list_of_labels(label: int | None, shown: np.ndarray, names: np.ndarray) -> None:
+    """The labels as a list, with the chosen one, which stays in it where the table lacks it."""
+    key = mirror.key_of(labels_of.LIST, label)
     listed = shown.tolist() if label is None or label in shown else [label, *shown.tolist()]
-    choice.selectbox(
+    st.selectbox(
         "Show the test instances of",
         listed,
         None if label is None else listed.index(label),
         format_func=lambda each: str(names[each]),
-        key=list_key,
+        key=key,
         on_change=mirror.on_move,
-        args=(labels_of.LIST, list_key, labels_of.choose),
+        args=(labels_of.LIST, key, labels_of.choose),
         placeholder="Choose a label here, or a row of the table",
     )
+
+
+def table_of_labels(label: int | None, shown: np.ndarray, names: np.ndarray) -> None:
+    """The labels as a table, with the chosen one's row selected."""
+    selected = labels_of.selection(label, shown)
+    key = mirror.key_of(labels_of.TABLE, selected)
     st.dataframe(
         labels_of.labels_frame(table, names, shown),
-        key=table_key,
-        on_select=lambda: mirror.on_move(labels_of.TABLE, table_key, lambda now: labels_of.choose_row(now, shown)),
+        key=key,
+        on_select=lambda: mirror.on_move(labels_of.TABLE, key, lambda now: labels_of.choose_row(now, shown)),
         selection_default=selected,
         selection_mode="single-row",
         hide_index=True,
@@ -190,28 +216,18 @@ def labels() -> None:
         },
         alt=f"Labels with training frequency, θ, hits and recall at {K} before and after weighting",
     )
-    with st.container(horizontal=True, vertical_alignment="top", wrap=False):
-        count = f"All {len(every):,}" if len(every) == len(shown) else f"The first {len(shown):,} of {len(every):,}"
-        which = f"{'One label' if len(every) == 1 else f'{count} labels'}{' found' if text.strip() else ''}"
-        if not len(every):
-            which = f"No label has “{plain_markdown(text.strip())}” in its name"
-        st.caption(
-            f"{which}. Hits: how often a label is rightly among the {K} "
-            f"ranked first, without PS (before) and with it (after), of {answer.rows_text}.",
-            width="stretch",
-        )
-        st.download_button(
-            "CSV",
-            data=lambda: labels_of.labels_frame(table, names, every).to_csv(index=False).encode(),
-            file_name="labels.csv",
-            mime="text/csv",
-            key="labels_csv",
-            on_click="ignore",
-            type="tertiary",
-            help="All labels that were found, in this order",
-        )
-    if label is not None:
-        instances_of(label, str(names[label]))
+
+
+def found_text(n_found: int, n_shown: int, text: str) -> str:
+    """Which labels stand in the table, and what its hits are; text: what was searched for."""
+    count = f"All {n_found:,}" if n_found == n_shown else f"The first {n_shown:,} of {n_found:,}"
+    which = f"{'One label' if n_found == 1 else f'{count} labels'}{' found' if text else ''}"
+    if not n_found:
+        which = f"No label has “{plain_markdown(text)}” in its name"
+    return (
+        f"{which}. Hits: how often a label is rightly among the {K} ranked first, without PS (before) and with it "
+        f"(after), of {answer.rows_text}."
+    )
 
 
 def instances_of(label: int, name: str) -> None:
