@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared import compare_baselines, comparison, frame, model, show
 from pages.shared.settings import settings_text
 from xmlcore import DataError
-from xmlcore.analysis import frequency_bins
+from xmlcore.analysis import contribution_by_bin, frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, system_bars
 from xmlcore.predictions import agreement
 
@@ -65,10 +65,10 @@ if given:
 if others:
     st.subheader("Where they differ")
     bins = frequency_bins(data.label_counts, "tens")
+    systems = {RIDGE: answer.evaluation.ridge, RIDGE_PS: answer.evaluation.ps, **results}
     heights = {
-        RIDGE: comparison.contribution_by_bin(answer.evaluation.ridge, answer, bins),
-        RIDGE_PS: comparison.contribution_by_bin(answer.evaluation.ps, answer, bins),
-        **{name: comparison.contribution_by_bin(result, answer, bins) for name, result in results.items()},
+        name: 100 * contribution_by_bin(each, answer.evaluation, answer.K, "precision", answer.metric_theta, bins)
+        for name, each in systems.items()
     }
     show.chart(
         system_bars(
@@ -91,9 +91,9 @@ if others:
         f"Of the {show.first_labels(answer.K)}, {shown_name} and XML-ridge share **{show.percent(shared.mean)}**, "
         f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
     )
-    if other.shortest < answer.K:
+    if other.fewest < answer.K:
         st.caption(
-            f"The shortest lists of {shown_name} have {other.shortest} of {answer.K} labels; the rest counts as wrong."
+            f"The shortest lists of {shown_name} have {other.fewest} of {answer.K} labels; the rest counts as wrong."
         )
     only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
     apart = np.argsort(shared_ps.by_row, kind="stable")

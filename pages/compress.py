@@ -5,14 +5,15 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.shared import behind, frame, model, paths, show
+from pages.shared import behind, frame, model, show
 from pages.shared import compression as work
 from pages.shared.compress_words import cost_table, kept_table, other_share, verdict
 from xmlcore.figures import Curve, curves
+from xmlcore.metrics import SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
+from xmlcore.units import in_units
 
 LARGEST_DOWNLOAD = 300  # MB in memory, before it is packed
-METRICS = {"precision": "P", "psprecision": "PSP"}
 WANTED = "_compress_wanted"
 
 settings = frame.guard()
@@ -66,8 +67,8 @@ def of_the_share(share: float) -> None:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}
         st.table(cost_table(points, dense, answer.evaluation.n_rows), border="horizontal")
         st.caption(
-            f"kB and MB: 10³ and 10⁶ bytes, sparse as CSR. Times: measured here on all cores, scores and the first "
-            f"{answer.K} labels together. {other_share(answer, points)}"
+            f"kB, MB and GB: 10³, 10⁶ and 10⁹ bytes, sparse as CSR. Times: measured here on all cores, scores and "
+            f"the first {answer.K} labels together. {other_share(answer, points)}"
         )
     downloads(share, points)
 
@@ -77,8 +78,8 @@ def of_all_shares(share: float) -> None:
     filled = work.curves(answer)
     now = points_now(answer, share)
     then = points_now(ghost, share) if ghost and quick else None
-    for column, (metric, short) in zip(st.columns(2), METRICS.items(), strict=True):
-        name = f"{short}@{answer.K}"
+    for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
+        name = f"{SHORT_NAMES[metric]}@{answer.K}"
 
         def relative(point: SparsePoint, metric: str = metric) -> float:
             return 100 * point.relative[metric][answer.K]
@@ -105,7 +106,7 @@ def of_all_shares(share: float) -> None:
                 caption=f"100 % is {name} with the whole W. Large markers: the share chosen above"
                 f"{show.open_ones(then)}.",
                 alt=f"Curves: the percentage of {name} that is kept against the share of W that is kept",
-                data=partial(paths.table, lines, "kept share of W (%)", f"{name} of the full W's"),
+                data=partial(show.curve_table, lines, "kept share of W (%)", f"{name} of the full W's"),
             )
 
 
@@ -116,7 +117,7 @@ def ask_for_large_w() -> bool:
     if st.session_state.get(WANTED) == key:
         return True
     st.markdown(
-        f"W has {n_features:,} × {n_labels:,} entries, {4 * n_features * n_labels / 1e6:,.0f} MB. It is made and cut "
+        f"W has {n_features:,} × {n_labels:,} entries, {in_units(4 * n_features * n_labels)}. It is made and cut "
         "in blocks of labels, never whole; that takes a while, behind the page."
     )
     st.button("Compress W", type="primary", on_click=lambda: st.session_state.update({WANTED: key}))

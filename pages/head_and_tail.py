@@ -1,24 +1,17 @@
 """Head and tail: who gains, who pays?"""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
+from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import counted
-from xmlcore.analysis import (
-    Contributions,
-    FrequencyBins,
-    contributions,
-    frequency_bins,
-    head_torso_tail,
-    label_table,
-    recall_by_bin,
-    rows_of_label,
-)
-from xmlcore.figures import MOST_POINTS, RIDGE, RIDGE_PS, grouped_bars, share_bars
+from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
+from xmlcore.figures import MOST_POINTS, grouped_bars, share_bars
 
 METRICS = {"P@K": "precision", "PSP@K": "psprecision"}
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
@@ -34,14 +27,6 @@ ghost = model.held_answer(settings)
 dataset, K = answer.dataset, answer.K
 frame.refuse_others(contribution_to=METRICS, frequency_bins=BINS)
 table = label_table(answer.evaluation, K, dataset.Y_test, dataset.label_counts, answer.theta)
-
-
-def by_bin(of: model.Answer, metric: str, bins: FrequencyBins) -> Contributions:
-    return contributions(of.evaluation, K, metric, of.metric_theta, bins)
-
-
-def in_percent(ridge: object, ps: object) -> dict:
-    return {RIDGE: 100 * ridge, RIDGE_PS: 100 * ps}
 
 
 # The answer in words, then the contributions that sum to the metric, and recall beside them.
@@ -71,14 +56,7 @@ def gains_and_losses() -> None:
     left, right = st.columns([3, 2])
     with left:
         show.chart(
-            grouped_bars(
-                bins.names,
-                in_percent(parts.ridge, parts.ps),
-                x_title="Training instances of the label",
-                y_title=f"Contribution to {name} (points)",
-                held=in_percent(held_parts.ridge, held_parts.ps) if held_parts else None,
-                height=340,
-            ),
+            contribution_bars(parts, held_parts, height=340),
             name="gains_by_frequency",
             caption=f"The bars sum to {name}: {show.percent(parts.ridge.sum())} and, with PS, "
             f"{show.percent(parts.ps.sum())}, of {answer.rows_text}.",
@@ -87,8 +65,7 @@ def gains_and_losses() -> None:
                 {
                     "training instances": bins.names,
                     "labels": bins.n_labels,
-                    RIDGE: 100 * parts.ridge,
-                    RIDGE_PS: 100 * parts.ps,
+                    **in_percent(parts.ridge, parts.ps),
                 }
             ),
         )
@@ -109,8 +86,7 @@ def gains_and_losses() -> None:
                 {
                     "training instances": bins.names,
                     "test assignments": recall.assignments,
-                    RIDGE: 100 * recall.ridge,
-                    RIDGE_PS: 100 * recall.ps,
+                    **in_percent(recall.ridge, recall.ps),
                 }
             ),
         )
@@ -146,7 +122,7 @@ def head_torso_and_tail() -> None:
             caption=caption,
             alt="Points on logarithmic axes: training instances of each label by rank, with the cuts as lines",
             data=lambda: pd.DataFrame(
-                {"label": labels_of.label_names(dataset), "training instances": dataset.label_counts}
+                {"label": dataset.every_label_name(), "training instances": dataset.label_counts}
             ).sort_values("training instances", ascending=False, kind="stable"),
         )
     with right:
@@ -165,43 +141,67 @@ def head_torso_and_tail() -> None:
                 {
                     "part": bins.names,
                     "labels": bins.n_labels,
-                    RIDGE: 100 * parts.ridge_shares,
-                    RIDGE_PS: 100 * parts.ps_shares,
+                    **in_percent(parts.ridge_shares, parts.ps_shares),
                 }
             ),
         )
 
 
-# Every label, and the test instances of the one that is chosen.
+# Every label, found by name, in a list and a table that are chosen from; and the chosen one's test instances.
 @frame.fragment
 def labels() -> None:
     st.subheader("Labels that gain and labels that pay")
     label = labels_of.chosen_label(settings.data, dataset.n_labels)
     labels_of.write_address()
-    names = labels_of.label_names(dataset)
+    names = dataset.every_label_name()
     search, sort, choice = st.columns([2, 2, 3])
     text = search.text_input("Search labels", placeholder="Part of a name", key=labels_of.FIND, persist_state="session")
     order = sort.selectbox("In the order", list(labels_of.ORDERS), key=labels_of.ORDER, persist_state="session")
     every = labels_of.ordered(table, names, labels_of.found(names, text), order)
     shown = every[: labels_of.MOST_ROWS]
-    list_key = mirror.key_of(labels_of.LIST, label)
-    selected = labels_of.selection(label, shown)
-    table_key = mirror.key_of(labels_of.TABLE, selected)
+    with choice:
+        list_of_labels(label, shown, names)
+    table_of_labels(label, shown, names)
+    with st.container(horizontal=True, vertical_alignment="top", wrap=False):
+        st.caption(found_text(len(every), len(shown), text.strip()), width="stretch")
+        st.download_button(
+            "CSV",
+            data=lambda: labels_of.labels_frame(table, names, every).to_csv(index=False).encode(),
+            file_name="labels.csv",
+            mime="text/csv",
+            key="labels_csv",
+            on_click="ignore",
+            type="tertiary",
+            help="All labels that were found, in this order",
+        )
+    if label is not None:
+        instances_of(label, str(names[label]))
+
+
+def list_of_labels(label: int | None, shown: np.ndarray, names: np.ndarray) -> None:
+    """The labels as a list, with the chosen one, which stays in it where the table lacks it."""
+    key = mirror.key_of(labels_of.LIST, label)
     listed = shown.tolist() if label is None or label in shown else [label, *shown.tolist()]
-    choice.selectbox(
+    st.selectbox(
         "Show the test instances of",
         listed,
         None if label is None else listed.index(label),
         format_func=lambda each: str(names[each]),
-        key=list_key,
+        key=key,
         on_change=mirror.on_move,
-        args=(labels_of.LIST, list_key, labels_of.choose),
+        args=(labels_of.LIST, key, labels_of.choose),
         placeholder="Choose a label here, or a row of the table",
     )
+
+
+def table_of_labels(label: int | None, shown: np.ndarray, names: np.ndarray) -> None:
+    """The labels as a table, with the chosen one's row selected."""
+    selected = labels_of.selection(label, shown)
+    key = mirror.key_of(labels_of.TABLE, selected)
     st.dataframe(
         labels_of.labels_frame(table, names, shown),
-        key=table_key,
-        on_select=lambda: mirror.on_move(labels_of.TABLE, table_key, lambda now: labels_of.choose_row(now, shown)),
+        key=key,
+        on_select=lambda: mirror.on_move(labels_of.TABLE, key, lambda now: labels_of.choose_row(now, shown)),
         selection_default=selected,
         selection_mode="single-row",
         hide_index=True,
@@ -216,28 +216,18 @@ def labels() -> None:
         },
         alt=f"Labels with training frequency, θ, hits and recall at {K} before and after weighting",
     )
-    with st.container(horizontal=True, vertical_alignment="top", wrap=False):
-        count = f"All {len(every):,}" if len(every) == len(shown) else f"The first {len(shown):,} of {len(every):,}"
-        which = f"{'One label' if len(every) == 1 else f'{count} labels'}{' found' if text.strip() else ''}"
-        if not len(every):
-            which = f"No label has “{plain_markdown(text.strip())}” in its name"
-        st.caption(
-            f"{which}. Hits: how often a label is rightly among the {K} "
-            f"ranked first, without PS (before) and with it (after), of {answer.rows_text}.",
-            width="stretch",
-        )
-        st.download_button(
-            "CSV",
-            data=lambda: labels_of.labels_frame(table, names, every).to_csv(index=False).encode(),
-            file_name="labels.csv",
-            mime="text/csv",
-            key="labels_csv",
-            on_click="ignore",
-            type="tertiary",
-            help="All labels that were found, in this order",
-        )
-    if label is not None:
-        instances_of(label, str(names[label]))
+
+
+def found_text(n_found: int, n_shown: int, text: str) -> str:
+    """Which labels stand in the table, and what its hits are; text: what was searched for."""
+    count = f"All {n_found:,}" if n_found == n_shown else f"The first {n_shown:,} of {n_found:,}"
+    which = f"{'One label' if n_found == 1 else f'{count} labels'}{' found' if text else ''}"
+    if not n_found:
+        which = f"No label has “{plain_markdown(text)}” in its name"
+    return (
+        f"{which}. Hits: how often a label is rightly among the {K} ranked first, without PS (before) and with it "
+        f"(after), of {answer.rows_text}."
+    )
 
 
 def instances_of(label: int, name: str) -> None:

@@ -4,8 +4,9 @@ import streamlit as st
 
 from pages.shared import frame, model
 from pages.shared.controls import times
-from pages.shared.learn_board import NUMBERS, contribution_chart, four_numbers, held_text, name_of, numbers_of
+from pages.shared.learn_board import contribution_chart, four_numbers, held_text, name_of, numbers_of
 from pages.shared.settings import settings_text
+from pages.shared.show import FOUR_NUMBERS
 
 # The frame's λ and A for narrow screens are this page's controls at every width, side by side and larger.
 STYLE = """<style>
@@ -37,7 +38,7 @@ st.html(STYLE)
 answer, ghost = model.answer(settings), model.held_answer(settings)
 numbers = numbers_of(answer)
 # With fewer labels, the address has the names with K cut; it may still have one from before.
-frame.refuse_others(lecture_chart=dict.fromkeys([*NUMBERS, *(name_of(answer, number) for number in numbers)]))
+frame.refuse_others(lecture_chart=dict.fromkeys([*FOUR_NUMBERS, *(name_of(answer, number) for number in numbers)]))
 
 # The two buttons that step λ, and λ and A as they are.
 with st.container(key="lecture_values", horizontal=True, vertical_alignment="center"):

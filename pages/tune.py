@@ -5,11 +5,11 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.shared import behind, frame, model, paths, show
-from xmlcore.analysis import Contributions, contributions, frequency_bins
-from xmlcore.figures import RIDGE, RIDGE_PS, curves, grouped_bars, tradeoff
-
-METRIC_NAMES = {"precision": "P", "psprecision": "PSP"}
+from pages.shared import behind, frame, model, paths, sample, search, show
+from pages.shared.contribution import by_bin, contribution_bars, in_percent
+from xmlcore.analysis import frequency_bins
+from xmlcore.figures import RIDGE, RIDGE_PS, curves, tradeoff
+from xmlcore.metrics import SHORT_NAMES
 
 settings = frame.guard()
 answer = model.answer(settings)
@@ -17,37 +17,22 @@ ghost = model.held_answer(settings)
 bins = frequency_bins(answer.dataset.label_counts, "tens")
 
 
-def by_bin(of: model.Answer, metric: str) -> Contributions:
-    return contributions(of.evaluation, of.K, metric, of.metric_theta, bins)
-
-
-def heights(parts: Contributions) -> dict:
-    return {RIDGE: 100 * parts.ridge, RIDGE_PS: 100 * parts.ps}
-
-
 # The answer: six numbers for each variant.
 show.cards(answer, ghost)
 
 # Where the hits come from: contributions by label frequency, to P@K and to PSP@K.
-for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
-    parts = by_bin(answer, metric)
-    name = f"{METRIC_NAMES[metric]}@{answer.K}"
+for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
+    parts = by_bin(answer, metric, bins)
+    name = f"{SHORT_NAMES[metric]}@{answer.K}"
     before, after = show.percent(parts.ridge.sum()), show.percent(parts.ps.sum())
     with column:
         show.chart(
-            grouped_bars(
-                bins.names,
-                heights(parts),
-                x_title="Training instances of the label",
-                y_title=f"Contribution to {name} (points)",
-                held=heights(by_bin(ghost, metric)) if ghost else None,
-                height=270,
-            ),
+            contribution_bars(parts, by_bin(ghost, metric, bins) if ghost else None, height=270),
             name=f"contributions_{metric}",
             caption=f"The bars sum to {name}: {before} and, with PS, {after}.",
             alt=f"Bars: what labels of each training frequency contribute to {name}, for both variants",
             data=lambda parts=parts: pd.DataFrame(
-                {"training instances": bins.names, RIDGE: 100 * parts.ridge, RIDGE_PS: 100 * parts.ps}
+                {"training instances": bins.names, **in_percent(parts.ridge, parts.ps)}
             ),
         )
 show.notes(answer)
@@ -55,7 +40,7 @@ show.notes(answer)
 
 # Where the numbers are of a sample: how far off they may be, and then those of all test instances.
 def of_all(polls: bool) -> None:
-    near = paths.intervals(answer)
+    near = sample.intervals(answer)
     widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
     st.caption(
         f"Only this random sample is scored, so that λ answers quickly. Its 95 % interval for {RIDGE} without PS, in "
@@ -63,14 +48,15 @@ def of_all(polls: bool) -> None:
     )
     if not answer.model.ready:
         return
-    work = paths.whole_test_set(answer)
+    work = sample.whole_test_set(answer)
     if work.done and polls:
         st.rerun()
+    K = answer.K
     for evaluation in work.results:
         values = [
-            f"{name}@{answer.K} {show.percent(evaluation.ridge.metrics[metric][answer.K])} and, with PS, "
-            f"{show.percent(evaluation.ps.metrics[metric][answer.K])}"
-            for metric, name in METRIC_NAMES.items()
+            f"{SHORT_NAMES[metric]}@{K} {show.percent(evaluation.ridge.metrics[metric][K])} and, with PS, "
+            f"{show.percent(evaluation.ps.metrics[metric][K])}"
+            for metric in show.MAIN_METRICS
         ]
         st.markdown(f"On all {evaluation.n_rows:,} test instances: {'; '.join(values)}.")
     if not work.done:
@@ -79,7 +65,7 @@ def of_all(polls: bool) -> None:
 
 
 if answer.model.full.n_test > answer.dataset.n_test:
-    polls_all = answer.model.ready and not paths.whole_test_set(answer).done
+    polls_all = answer.model.ready and not sample.whole_test_set(answer).done
     frame.fragment(of_all, run_every=behind.POLL_SECONDS if polls_all else None)(polls_all)
 
 # What other values of λ would give, filled in behind the page.
@@ -97,8 +83,8 @@ def along_lambda(polls: bool) -> None:
         st.progress(paths.fraction(work), text=paths.progress_text(work))
     elif polls:
         st.rerun()  # the whole page once more, now without polling
-    for column, metric in zip(st.columns(2), METRIC_NAMES, strict=True):
-        name = f"{METRIC_NAMES[metric]}@{answer.K}"
+    for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
+        name = f"{SHORT_NAMES[metric]}@{answer.K}"
         lines = paths.lines(answer, work, metric)
         with column:
             show.chart(
@@ -113,7 +99,7 @@ def along_lambda(polls: bool) -> None:
                 name=f"path_{metric}",
                 caption=f"Large markers: the present λ{show.open_ones(ghost)}. Dashed: {paths.held_out_text(answer)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out",
-                data=partial(paths.table, lines, "lambda", name),
+                data=partial(show.curve_table, lines, "lambda", name),
             )
 
 
@@ -128,7 +114,7 @@ def reach(polls: bool) -> None:
     if not answer.model.ready:
         st.caption("The search begins when the matrix is factorised.")
         return
-    work = paths.search(answer)
+    work = search.search(answer)
     if not work.done:
         if not polls:
             st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
@@ -139,7 +125,7 @@ def reach(polls: bool) -> None:
         st.rerun()
     found = list(work.results)
     if found:
-        points = paths.plane(found, answer.K)
+        points = search.plane(found, answer.K)
         name, ps_name = f"P@{answer.K}", f"PSP@{answer.K}"
         show.chart(
             tradeoff(
@@ -149,8 +135,8 @@ def reach(polls: bool) -> None:
                 points.frontier,
                 x_title=f"{name} (%)",
                 y_title=f"{ps_name} (%)",
-                current=paths.plane_markers(answer),
-                held=paths.plane_markers(ghost) if ghost else None,
+                current=search.plane_markers(answer),
+                held=search.plane_markers(ghost) if ghost else None,
             ),
             name="tradeoff",
             caption=f"Up and to the right is better. The large circle is {RIDGE}, the large diamond {RIDGE_PS}, at the "
@@ -161,5 +147,5 @@ def reach(polls: bool) -> None:
 
 
 wanted = st.toggle("Search λ, A and B", value=False, key="search", bind="query-params")
-polls_search = wanted and answer.model.ready and not paths.search(answer).done
+polls_search = wanted and answer.model.ready and not search.search(answer).done
 frame.fragment(reach, run_every=behind.POLL_SECONDS if polls_search else None)(polls_search)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_labels
-from xmlcore.evaluation import Evaluation
+from xmlcore.evaluation import Evaluation, VariantResult
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.propensity import as_weights
 
@@ -115,16 +115,33 @@ def contributions(
     k: one of evaluation.ks; metric_inverse_propensity: θ (L,) with which the evaluation measured.
     Raises DataError for another metric or K, and for bins of other labels.
     """
+    ridge, ps = (
+        contribution_by_bin(each, evaluation, k, metric, metric_inverse_propensity, bins)
+        for each in (evaluation.ridge, evaluation.ps)
+    )
+    return Contributions(metric, k, bins, ridge, ps)
+
+
+def contribution_by_bin(
+    result: VariantResult,
+    evaluation: Evaluation,
+    k: int,
+    metric: str,
+    metric_inverse_propensity: np.ndarray,
+    bins: FrequencyBins,
+) -> np.ndarray:
+    """Contribution to P@K or PSP@K by bin, shape (bins,), for any system's result on the rows of the evaluation.
+
+    Arguments, and what is raised, as in `contributions`.
+    """
     if metric not in CONTRIBUTION_METRICS:
         raise DataError(f"metric is {metric!r}; expected one of {', '.join(CONTRIBUTION_METRICS)}")
-    both = [
-        label_contributions(label_hits, evaluation.n_rows, k, evaluation.psprecision_best[k], metric_inverse_propensity)
-        if metric == "psprecision"
-        else label_contributions(label_hits, evaluation.n_rows, k)
-        for label_hits in _label_hits(evaluation, k)
-    ]
-    ridge, ps = (_summed(each, bins) for each in both)
-    return Contributions(metric, k, bins, ridge, ps)
+    label_hits = result.label_hits[_place_of(k, evaluation)]
+    if metric == "precision":
+        return _summed(label_hits / (k * evaluation.n_rows), bins)
+    best = evaluation.psprecision_best[k]
+    theta = as_weights(metric_inverse_propensity, len(label_hits), "metric_inverse_propensity")
+    return _summed(label_hits * theta / best if best > 0 else np.zeros(len(label_hits)), bins)
 
 
 def _summed(values: np.ndarray, bins: FrequencyBins) -> np.ndarray:
@@ -132,20 +149,6 @@ def _summed(values: np.ndarray, bins: FrequencyBins) -> np.ndarray:
     if values.shape != bins.of_label.shape:
         raise DataError(f"bins are of {bins.of_label.size} labels, the evaluation of {values.size}; expected the same")
     return np.bincount(bins.of_label, weights=values, minlength=len(bins.names))
-
-
-def label_contributions(
-    label_hits: np.ndarray,
-    n_rows: int,
-    k: int,
-    psprecision_best: float | None = None,
-    metric_inverse_propensity: np.ndarray | None = None,
-) -> np.ndarray:
-    """What each label adds to P@K, or to PSP@K where Σ_i best_iK and θ are given, shape (L,); any system's hits."""
-    if psprecision_best is None:
-        return label_hits / (k * n_rows)
-    theta = as_weights(metric_inverse_propensity, len(label_hits), "metric_inverse_propensity")
-    return label_hits * theta / psprecision_best if psprecision_best > 0 else np.zeros(len(label_hits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,10 +317,14 @@ def _bins(counts: np.ndarray, names: list[str], starts: list[int], ends: list[in
     )
 
 
-def _label_hits(evaluation: Evaluation, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _place_of(k: int, evaluation: Evaluation) -> int:
     if k not in evaluation.ks:
         raise DataError(f"k is {k}; the evaluation has {', '.join(map(str, evaluation.ks))}")
-    at = evaluation.ks.index(k)
+    return evaluation.ks.index(k)
+
+
+def _label_hits(evaluation: Evaluation, k: int) -> tuple[np.ndarray, np.ndarray]:
+    at = _place_of(k, evaluation)
     return evaluation.ridge.label_hits[at], evaluation.ps.label_hits[at]
 
 

@@ -15,20 +15,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
-from xmlcore.cost import in_units, refuse_unfitting
+from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
 from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
 from xmlcore.features import fit_features
 from xmlcore.linalg import default_memory_budget
+from xmlcore.metrics import SHORT_NAMES
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, solve_direct
 from xmlcore.store import Store, StoreError
+from xmlcore.units import in_units
 
 WRITERS = {"xc": write_xc_text, "npz": write_npz}
-METRICS = {"precision": "P", "psprecision": "PSP", "ndcg": "nDCG", "psndcg": "PSnDCG", "recall": "R", "coverage": "C"}
 _LINE_SECONDS = 0.5
 
 
@@ -160,11 +161,11 @@ def _evaluate(options: argparse.Namespace) -> None:
         f"({recipe}), {data.n_labels:,} labels"
     )
     print(f"λ = {options.reg_lambda:g}; model A = {A:g}, B = {B:g}; PSP measured with A = {data.A:g}, B = {data.B:g}")
-    print(f"{'percent':<10}{'XML-ridge':>12}{'with PS':>12}")
-    for metric, short in METRICS.items():
+    print(f"{'percent':<12}{'XML-ridge':>12}{'with PS':>12}")
+    for metric, short in SHORT_NAMES.items():
         for k in result.ks:
             values = (result.ridge.metrics[metric][k], result.ps.metrics[metric][k])
-            print(f"{f'{short}@{k}':<10}{100 * values[0]:>12.2f}{100 * values[1]:>12.2f}")
+            print(f"{f'{short}@{k}':<12}{100 * values[0]:>12.2f}{100 * values[1]:>12.2f}")
 
 
 def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int]) -> Evaluation:

@@ -25,6 +25,7 @@ from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
 from xmlcore.linalg import free_memory
 from xmlcore.recipe import FeatureRecipe
+from xmlcore.units import in_units
 
 COMFORTABLE_SECONDS = 60.0
 _SCATTERED = 40
@@ -374,11 +375,3 @@ def refuse_unfitting(ds: Dataset, recipe: FeatureRecipe | str) -> None:
     ]
     advice = f"; possible instead: {', or '.join(instead)}" if instead else "; take a smaller data set"
     raise DataError(f"{cost.problem}{advice}")
-
-
-def in_units(n_bytes: float) -> str:
-    """Bytes as people write them: 3.5 MB, 12 GB."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= size:
-            return f"{n_bytes / size:.3g} {unit}"
-    return f"{n_bytes:.0f} bytes"

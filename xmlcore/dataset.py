@@ -298,6 +298,12 @@ class Dataset:
         """The label's name, or its number where the data set has no names."""
         return str(self.label_names[label]) if self.label_names is not None else f"label {label}"
 
+    def every_label_name(self) -> np.ndarray:
+        """A name for each label, or its number where the data set has no names, shape (L,)."""
+        if self.label_names is not None:
+            return self.label_names
+        return np.array([self.label_name(label) for label in range(self.n_labels)])
+
     def train_name(self, row: int) -> str:
         """The training instance's name, or its number where the data set has no names."""
         return str(self.train_names[row]) if self.train_names is not None else f"training instance {row}"

@@ -154,14 +154,12 @@ OTHER_LOOKS = (
 )
 
 
-def system_bars(
-    categories: Sequence[str], values: dict[str, np.ndarray], *, x_title: str, y_title: str, height: int = 320
-) -> go.Figure:
+def system_bars(categories: Sequence[str], values: dict[str, np.ndarray], *, x_title: str, y_title: str) -> go.Figure:
     """Bars of several systems side by side: our variants in their colours, others in colours of their own."""
     others = [name for name in values if name not in LOOKS]
     looks = {**LOOKS, **{name: OTHER_LOOKS[at % len(OTHER_LOOKS)] for at, name in enumerate(others)}}
     traces = [_bars(looks[name], name, categories, heights) for name, heights in values.items()]
-    return _bar_chart(traces, categories, x_title, y_title, height)
+    return _bar_chart(traces, categories, x_title, y_title, 320)
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,6 @@ def curves(
     current: dict[str, tuple[float, float]] | None = None,
     held: dict[str, tuple[float, float]] | None = None,
     x_range: tuple[float, float] | None = None,
-    height: int = 340,
 ) -> go.Figure:
     """Curves of both variants, solid on test rows and dashed held out, with markers at the current and held setting.
 
@@ -199,7 +196,7 @@ def curves(
     y = [float(value) for trace in traces for value in trace["y"] if value is not None]
     x += x_range or ([] if x else [1.0])
     axis = {**log_axis(min(x), max(x)), "range": log_range(min(x), max(x))}
-    return draw(traces, x_title, y_title, height, xaxis=axis, yaxis={"range": percent_range(y)}, showlegend=True)
+    return draw(traces, x_title, y_title, 340, xaxis=axis, yaxis={"range": percent_range(y)}, showlegend=True)
 
 
 def _curve(line: Curve) -> dict:
@@ -248,7 +245,6 @@ def tradeoff(
     y_title: str,
     current: dict[str, tuple[float, float]] | None = None,
     held: dict[str, tuple[float, float]] | None = None,
-    height: int = 400,
 ) -> go.Figure:
     """Two metrics against each other, a dot for each setting, the frontier as a line, and where the variants stand.
 
@@ -281,7 +277,7 @@ def tradeoff(
     }
     marks = [*_markers(held, "held", in_legend=True), *_markers(current, "now", in_legend=True)]
     axes = [{"range": percent_range([*dots[axis], *(float(mark[axis][0]) for mark in marks)])} for axis in ("x", "y")]
-    return draw([dots, line, *marks], x_title, y_title, height, xaxis=axes[0], yaxis=axes[1])
+    return draw([dots, line, *marks], x_title, y_title, 400, xaxis=axes[0], yaxis=axes[1])
 
 
 MOST_POINTS = 1200  # of a frequency profile: more would overlap on log-log axes and make the page slow
@@ -330,9 +326,7 @@ def _frequencies(
     return draw([points, *more], *titles, height, xaxis=x, yaxis=y, **layout)
 
 
-def head_torso_tail_lines(
-    counts: np.ndarray, names: Sequence[str], tail_below: int, head_from: int, *, height: int = 360
-) -> go.Figure:
+def head_torso_tail_lines(counts: np.ndarray, names: Sequence[str], tail_below: int, head_from: int) -> go.Figure:
     """Label frequencies with the two cuts as lines.
 
     Args:
@@ -369,7 +363,7 @@ def head_torso_tail_lines(
         }
         for cut, _, text, side, anchor in cuts
     ]
-    return _frequencies(counts, names, lines, height, annotations=notes)
+    return _frequencies(counts, names, lines, 360, annotations=notes)
 
 
 def share_bars(
@@ -379,7 +373,6 @@ def share_bars(
     x_title: str,
     y_title: str,
     held: dict[str, np.ndarray] | None = None,
-    height: int = 360,
 ) -> go.Figure:
     """Bars of both variants with their percentages written above.
 
@@ -399,4 +392,4 @@ def share_bars(
     largest = max(float(np.max(values)) for values in [*shares.values(), *(held or {}).values()])
     # Room for the percentage above the highest bar.
     room = {"range": [0, max(1.12 * largest, 1.0)]}
-    return _bar_chart(traces, categories, x_title, y_title, height, yaxis=room)
+    return _bar_chart(traces, categories, x_title, y_title, 360, yaxis=room)

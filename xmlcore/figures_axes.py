@@ -25,6 +25,11 @@ def text_width(text: str, size: int) -> float:
     return size * (0.5 * len(text) - 0.25 * slim)
 
 
+def shortened(name: str, most: int) -> str:
+    """The name in so many characters at most; where some are left out, the last is an ellipsis."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 def _stand_apart(places: Sequence[float], widths: Sequence[float], gap: float) -> bool:
     return all(
         right - left >= (a + b) / 2 + gap
@@ -48,7 +53,7 @@ def category_axis(names: Sequence[str], title: str) -> tuple[dict, int]:
             angle, below = 0, 16 * n_lines
             break
     else:
-        shown = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+        shown = [shortened(name, LONGEST_NAME) for name in names]
         angle, below = -90, math.ceil(max(text_width(name, SMALL) for name in shown)) + 4
     axis = {
         "type": "category",  # told: "1" and "2–3" look like numbers

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xmlcore.figures import INK, TITLE, draw, escaped
-from xmlcore.figures_axes import SMALL, text_width
+from xmlcore.figures_axes import SMALL, shortened, text_width
 
 _GREY = "#777777"
 _MOST_BARS = 60
@@ -17,7 +17,7 @@ PAIR_PIXELS = 34  # of a pair's bar: its name is in two lines
 LONGEST_NAME = 24  # characters of a label: so the bars keep half of a narrow screen
 
 
-def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 340) -> go.Figure:
+def labels_per_instance(train: np.ndarray, test: np.ndarray) -> go.Figure:
     """The share of instances that have 0, 1, 2, … labels, in percent, as two lines of steps.
 
     train, test: how many instances have so many labels, from 0 on. Counts from sixty labels on are one last point.
@@ -40,7 +40,7 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray, *, height: int = 34
             }
         )
     from_zero = {"rangemode": "tozero"}
-    return draw(traces, "Labels of an instance", "Share of instances (%)", height, xaxis=from_zero, yaxis=from_zero)
+    return draw(traces, "Labels of an instance", "Share of instances (%)", 340, xaxis=from_zero, yaxis=from_zero)
 
 
 def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequence[str], *, x_title: str) -> go.Figure:
@@ -62,7 +62,7 @@ def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequen
         "hovertemplate": "%{customdata}<extra></extra>",
         "showlegend": False,
     }
-    lines = [[_short(each) for each in pair] for pair in pairs]
+    lines = [[shortened(each, LONGEST_NAME) for each in pair] for pair in pairs]
     axis = {
         "title": {"text": "Pair of labels", "standoff": 8, **TITLE},
         "tickmode": "array",
@@ -82,7 +82,3 @@ def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequen
         yaxis=axis,
         margin={"l": 40 + math.ceil(longest)},
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

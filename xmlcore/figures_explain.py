@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xmlcore.figures import INK, LOOKS, TITLE, draw, escaped
+from xmlcore.figures_axes import shortened
 
 ROW_PIXELS = 25
 SUM = "the sum of the bars above"
@@ -58,7 +59,8 @@ def explanation_bars(
         hover: for each name what else is to be told, as Plotly's HTML.
         digits: how the numbers are written, a format of `digits_of`; by default that of all of them.
     """
-    values, ticks, told = [*map(float, contributions)], [escaped(_short(name)) for name in names], [*hover]
+    values, told = [*map(float, contributions)], [*hover]
+    ticks = [escaped(shortened(name, LONGEST_NAME)) for name in names]
     if n_others:
         values.append(float(others))
         ticks.append(others_text(n_others))
@@ -121,7 +123,3 @@ def explanation_bars(
 def others_text(n_others: int) -> str:
     """What the bar of all other terms is called."""
     return "1 other" if n_others == 1 else f"all {n_others:,} others"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

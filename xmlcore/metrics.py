@@ -210,6 +210,15 @@ _METRIC: dict[str, Callable[[np.ndarray, np.ndarray, Ruler, bool], float]] = {
     "coverage": _coverage,
 }
 METRICS = tuple(_METRIC)
+SHORT_NAMES = {
+    "precision": "P",
+    "psprecision": "PSP",
+    "ndcg": "nDCG",
+    "psndcg": "PSnDCG",
+    "recall": "recall",
+    "coverage": "coverage",
+}
+"""What stands before @K."""
 
 
 def _frozen(array: np.ndarray, dtype: type) -> np.ndarray:

@@ -16,7 +16,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +94,11 @@ def read_predictions(
         return _ranked(file.base, scores, k)
 
 
+def predictions_from_ranking(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Predictions:
+    """A ranking that is there already: top and scores (rows, K), -1 and NaN where a row has fewer labels."""
+    return Predictions(name, top, scores, n_labels, int((top >= 0).sum(axis=1).min(initial=n_labels)))
+
+
 def predictions_from_scores(
     name: str,
     scores: np.ndarray,
@@ -112,7 +117,27 @@ def predictions_from_scores(
     else:
         top = top_k_weighted(scores, inverse_propensity, k, exclude)
         values = np.take_along_axis(scores, np.maximum(top, 0), axis=1) * np.asarray(inverse_propensity)[top]
-    return _made(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
+    return predictions_from_ranking(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
+
+
+def cut_predictions(
+    predictions: Predictions, rows: slice | np.ndarray, exclude: sparse.csr_array | None = None
+) -> Predictions:
+    """The predictions of some rows, in that order, without the pairs of exclude (these rows, L); others move up.
+
+    fewest stays what it is of all rows, with all pairs.
+    """
+    top, scores = predictions.top[rows], predictions.scores[rows]
+    if exclude is not None and exclude.nnz:
+        masked = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr)) * exclude.shape[1] + exclude.indices
+        pairs = np.arange(len(top))[:, None] * exclude.shape[1] + top
+        gone = (top < 0) | np.isin(pairs, masked)
+        order = np.argsort(gone, axis=1, kind="stable")
+        top, scores = (
+            np.take_along_axis(np.where(gone, nothing, values), order, axis=1)
+            for values, nothing in ((top, -1), (scores, np.nan))
+        )
+    return replace(predictions, top=top, scores=scores)
 
 
 def write_predictions(
@@ -214,10 +239,6 @@ def _cells(names: Sequence[str] | None, count: int, what: str) -> Sequence[objec
     return range(count) if called is None or not _tell_apart(called) else called
 
 
-def _made(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Predictions:
-    return Predictions(name, top, scores, n_labels, int((top >= 0).sum(axis=1).min(initial=n_labels)))
-
-
 def _ranked(name: str, scores: np.ndarray | sparse.csr_array, k: int) -> Predictions:
     k = as_whole(k, "k", at_least=1)
     if not sparse.issparse(scores):
@@ -232,7 +253,7 @@ def _ranked(name: str, scores: np.ndarray | sparse.csr_array, k: int) -> Predict
     # Sorting by row first leaves each row's entries where they were: row[order] is row.
     top[row[kept], place[kept]] = scores.indices[order][kept]
     values[row[kept], place[kept]] = scores.data[order][kept]
-    return _made(name, top, values, n_labels)
+    return predictions_from_ranking(name, top, values, n_labels)
 
 
 def _is_pairs(file: DataFile) -> bool:

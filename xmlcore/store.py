@@ -32,6 +32,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import DataError, Features, as_blocks
+from xmlcore.units import in_units
 
 FORMAT = 1
 LARGEST_DEFAULT = 20_000_000_000  # bytes
@@ -162,7 +163,7 @@ class Store:
 
     def _check_fits(self, count: int) -> None:
         if count > self.max_bytes:
-            raise StoreError(f"it takes {_size(count)} and the cache may hold {_size(self.max_bytes)}")
+            raise StoreError(f"it takes {in_units(count)} and the cache may hold {in_units(self.max_bytes)}")
 
     def _publish(self, temporary: Path, key: str) -> None:
         """Makes the entry in a temporary directory the newest of its key, and removes the others."""
@@ -309,10 +310,6 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _size(count: float) -> str:
-    return f"{count / 1e9:.2f} GB" if count >= 1e8 else f"{count / 1e6:.2f} MB"
 
 
 def _require_own(status: os.stat_result, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Text into term counts: what a word is, which words a vocabulary holds, and how often each occurs.
+"""Text into term counts: what a word is, which words a vocabulary holds, how often each occurs, and where.
 
 The embedded data sets, text files and a typed document all pass through here, so that they are cut into words alike.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.dataset import DataError, Features, as_blocks, n_rows
 
 # Letters, digits and underscores, with the signs that end names such as c++, gtk+ and c#.
 WORD = r"\w+[+#]*"
@@ -79,6 +79,30 @@ def choose_vocabulary(texts: Iterable[str], n_words: int) -> np.ndarray:
     words, frequency = words[lettered], frequency[lettered]
     # The words come in alphabetical order, by which a stable sort breaks ties.
     return words[np.argsort(-frequency, kind="stable")[:n_words]]
+
+
+def has_all_words(text: str, X: Features, feature_names: Sequence[str] | np.ndarray) -> np.ndarray:
+    """Whether an instance has every word of the text among its features, in any case, shape (rows,), bool.
+
+    Features in dense blocks are no words. A text without words is nowhere.
+    """
+    words = tokenize(text)
+    names = np.char.lower(np.asarray(feature_names, dtype=str)) if words else ()
+    has_all = np.full(n_rows(X), bool(words))
+    for word in words:
+        has_all &= _has_any(np.flatnonzero(names == word), X)
+    return has_all
+
+
+def _has_any(columns: np.ndarray, X: Features) -> np.ndarray:
+    has, offset = np.zeros(n_rows(X), dtype=bool), 0
+    for block in as_blocks(X):
+        inside = columns[(columns >= offset) & (columns < offset + block.shape[1])] - offset
+        if sparse.issparse(block):
+            at = np.isin(block.indices, inside) & (block.data != 0)
+            has |= np.bincount(np.repeat(np.arange(has.size), np.diff(block.indptr))[at], minlength=has.size) > 0
+        offset += block.shape[1]
+    return has
 
 
 def unknown_words(text: str, vocabulary: Sequence[str] | np.ndarray) -> list[str]:

@@ -8,12 +8,13 @@ import streamlit as st
 from cachetools import LRUCache
 
 from pages.shared import behind, frame
-from pages.shared.comparison import OtherSystem, cut_to_answer
+from pages.shared.comparison import cut_to_answer
 from pages.shared.model import Answer, store
 from pages.shared.settings import counted
 from xmlcore import DataError
 from xmlcore.background import Task
 from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
+from xmlcore.predictions import Predictions, predictions_from_ranking
 
 _TASKS: LRUCache[tuple[str, str], Task] = LRUCache(64)
 _RESULTS: LRUCache[tuple[str, str], BaselineResult | None] = LRUCache(32)
@@ -41,11 +42,12 @@ def _task(answer: Answer, key: str) -> Task | None:
         return _TASKS.get((answer.model.full.fingerprint, key))
 
 
-def trained(answer: Answer) -> dict[str, OtherSystem]:
+def trained(answer: Answer) -> dict[str, Predictions]:
     """The baselines that have been trained on this data set, by title, as rankings of the answer's test instances."""
     found = {each.title: _result(answer, key) for key, each in BASELINES.items()}
+    n_labels = answer.dataset.n_labels
     return {
-        title: OtherSystem(title, cut_to_answer(each.top, answer), int((each.top >= 0).sum(axis=1).min()))
+        title: cut_to_answer(predictions_from_ranking(title, each.top, each.scores, n_labels), answer)
         for title, each in found.items()
         if each is not None
     }

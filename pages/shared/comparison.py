@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -11,15 +11,13 @@ import numpy as np
 import pandas as pd
 
 from pages.shared.model import Answer
-from pages.shared.settings import K_MAX
+from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
-from xmlcore.analysis import FrequencyBins, label_contributions
 from xmlcore.evaluation import VariantResult, evaluate_ranking
-from xmlcore.metrics import make_ruler
-from xmlcore.predictions import read_predictions
+from xmlcore.metrics import SHORT_NAMES, make_ruler
+from xmlcore.predictions import Predictions, cut_predictions, read_predictions
 
 TABLE_1 = Path(__file__).resolve().parents[2] / "data" / "table1.csv"
-COLUMNS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
 
 
 @cache
@@ -31,9 +29,9 @@ def table_1() -> pd.DataFrame:
 def row(system: str, result: VariantResult, n_labels: int) -> dict[str, object]:
     """One system's row in the table's columns, in percent; they are fewer, or others, where there are fewer labels."""
     values = {}
-    for name, (metric, k) in COLUMNS.items():
+    for metric, k in FOUR_NUMBERS.values():
         k = min(k, n_labels)
-        values[f"{name.split('@')[0]}@{k}"] = 100 * result.metrics[metric][k]
+        values[f"{SHORT_NAMES[metric]}@{k}"] = 100 * result.metrics[metric][k]
     return {"system": system, **values}
 
 
@@ -42,22 +40,8 @@ def best_in_bold(table: pd.DataFrame):
     return table.style.format("{:.2f}").highlight_max(props="font-weight: bold")
 
 
-@dataclass(frozen=True, eq=False)
-class OtherSystem:
-    """Another system's ranking of the answer's test instances.
-
-    Attributes:
-        name: as its file is called. top: (rows, K) labels, -1 for none.
-        shortest: how many labels the shortest of its lists has, in the file.
-    """
-
-    name: str
-    top: np.ndarray
-    shortest: int
-
-
-def read_other(name: str, content: bytes, answer: Answer) -> OtherSystem:
-    """A prediction file for the data set's test instances, cut to those that the answer is of.
+def read_other(name: str, content: bytes, answer: Answer) -> Predictions:
+    """A prediction file for the data set's test instances, called as the file is, cut to those that the answer is of.
 
     Raises DataError, naming file and line, where it cannot be read or is of another data set.
     """
@@ -68,38 +52,26 @@ def read_other(name: str, content: bytes, answer: Answer) -> OtherSystem:
         found = read_predictions(
             path, full.n_test, full.n_labels, instance_names=full.test_names, label_names=full.label_names
         )
-    top = cut_to_answer(found.top, answer)
-    if not (top >= 0).any():
+    other = replace(cut_to_answer(found, answer), name=Path(name).name)
+    if not (other.top >= 0).any():
         raise DataError(f"{name} has no prediction for the test instances shown")
-    return OtherSystem(Path(name).name, top, found.fewest)
+    return other
 
 
-def cut_to_answer(top: np.ndarray, answer: Answer) -> np.ndarray:
-    """A ranking of all test instances, cut to those of the answer, masked as ours is, and wide enough for every K."""
-    top, exclude = top[answer.model.rows], answer.dataset.test_filter
-    if exclude is not None and exclude.nnz:
-        masked = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr)) * exclude.shape[1] + exclude.indices
-        pairs = np.arange(len(top))[:, None] * exclude.shape[1] + top
-        top = np.where((top >= 0) & np.isin(pairs, masked), -1, top)
-        top = np.take_along_axis(top, np.argsort(top < 0, axis=1, kind="stable"), axis=1)
-    missing = K_MAX - top.shape[1]
-    return np.pad(top, ((0, 0), (0, missing)), constant_values=-1) if missing > 0 else top
+def cut_to_answer(predictions: Predictions, answer: Answer) -> Predictions:
+    """Predictions for all test instances, cut to those of the answer and masked as ours are."""
+    return cut_predictions(predictions, answer.model.rows, answer.dataset.test_filter)
 
 
-def evaluate_other(other: OtherSystem, answer: Answer) -> VariantResult:
-    """The other system in the same metrics as ours."""
+def evaluate_other(other: Predictions, answer: Answer) -> VariantResult:
+    """The other system in the same metrics as ours; what its lists lack counts as wrong."""
     ruler = make_ruler(answer.dataset.Y_test, answer.metric_theta, max(answer.evaluation.ks))
-    return evaluate_ranking(other.top, ruler, answer.evaluation.ks)
+    missing = max(0, ruler.k_max - other.top.shape[1])
+    top = np.pad(other.top, ((0, 0), (0, missing)), constant_values=-1)
+    return evaluate_ranking(top, ruler, answer.evaluation.ks)
 
 
-def contribution_by_bin(result: VariantResult, answer: Answer, bins: FrequencyBins) -> np.ndarray:
-    """What each bin's labels contribute to the system's P@K, in points; the sum is P@K."""
-    at = answer.evaluation.ks.index(answer.K)
-    each = label_contributions(result.label_hits[at], answer.evaluation.n_rows, answer.K)
-    return 100 * np.bincount(bins.of_label, weights=each, minlength=len(bins.names))
-
-
-def side_by_side(other: OtherSystem, answer: Answer, shared: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
+def side_by_side(other: Predictions, answer: Answer, shared: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
     """Instance by instance: theirs, true labels, and ours with and without PS, the K first of each.
 
     shared: how much of their list and ours with PS is in common, of each test instance. rows: those to show.

@@ -8,17 +8,12 @@ import pandas as pd
 
 from pages.shared.compression import sizes
 from pages.shared.model import Answer
+from pages.shared.show import MAIN_METRICS
 from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.metrics import METRICS, SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
+from xmlcore.units import in_units
 
-SHORT = {
-    "precision": "P",
-    "psprecision": "PSP",
-    "ndcg": "nDCG",
-    "psndcg": "PSnDCG",
-    "recall": "recall",
-    "coverage": "coverage",
-}
 WHY_LARGER = (
     "a sparse matrix stores an index beside each value, so with more than about half of the entries it is the larger "
     "one. Entries that are exactly 0 are not kept"
@@ -49,8 +44,8 @@ def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
 def kept_table(points: Points, K: int) -> pd.DataFrame:
     """Each metric as a percentage of the full W's, with its value: P and PSP at every K, the others at the slider's."""
     ks = sorted(points[RIDGE].metrics["precision"])
-    rows = [(metric, k) for k in ks for metric in ("precision", "psprecision")]
-    rows += [(metric, K) for metric in list(SHORT)[2:]]
+    rows = [(metric, k) for k in ks for metric in MAIN_METRICS]
+    rows += [(metric, K) for metric in METRICS if metric not in MAIN_METRICS]
     return pd.DataFrame(
         {
             variant: [
@@ -58,7 +53,7 @@ def kept_table(points: Points, K: int) -> pd.DataFrame:
             ]
             for variant, point in points.items()
         },
-        index=pd.Index([f"{SHORT[metric]}@{k}" for metric, k in rows], name="Metric"),
+        index=pd.Index([f"{SHORT_NAMES[metric]}@{k}" for metric, k in rows], name="Metric"),
     )
 
 
@@ -92,10 +87,7 @@ def _percent(fraction: float) -> str:
 
 
 def _size(megabytes: float) -> str:
-    """In the unit that leaves digits before the point."""
-    if megabytes >= 1:
-        return f"{megabytes:,.2f} MB"
-    return f"{1e3 * megabytes:.2f} kB" if megabytes >= 1e-3 else f"{1e6 * megabytes:.0f} bytes"
+    return in_units(1e6 * megabytes, digits=4)  # sparse and dense may be close to each other
 
 
 def _milliseconds(seconds: float) -> str:

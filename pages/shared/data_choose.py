@@ -10,10 +10,10 @@ from pages.shared import data_cost, data_jobs, data_upload, frame, mirror, sourc
 from pages.shared.data_jobs import Found, Job, found_in, shared_job
 from pages.shared.data_profile import sentence
 from xmlcore import CatalogEntry, FeatureRecipe, catalog_entries, load_dataset
-from xmlcore.cost import in_units
 from xmlcore.downloads import is_downloaded
 from xmlcore.readers import FORMATS
 from xmlcore.sampling import sample_training
+from xmlcore.units import in_units
 
 SAMPLE_JOB, PROBLEM = "_sample_job", "_choosing_failed"
 FROM_PYTHON = """A folder or a file on the server's disk is not read from here: whoever visits the page could \

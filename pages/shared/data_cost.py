@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from xmlcore.cost import Alternative, Cost, Outline, alternatives, factorization_cost, in_units
+from xmlcore.cost import Alternative, Cost, Outline, alternatives, factorization_cost
 from xmlcore.recipe import FeatureRecipe
+from xmlcore.units import in_units
 
 
 def seconds_text(seconds: float) -> str:

@@ -14,8 +14,8 @@ import streamlit as st
 from pages.shared import sources
 from pages.shared.model import Model
 from xmlcore import Dataset
-from xmlcore.cost import in_units
 from xmlcore.readers import LIMITS, write_npz, write_xc_text
+from xmlcore.units import in_units
 
 WRITERS = {"XC text": ("xc", write_xc_text), "npz": ("npz", write_npz)}
 

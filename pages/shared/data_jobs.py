@@ -14,14 +14,15 @@ from typing import Generic, TypeVar
 import streamlit as st
 from cachetools import LRUCache
 
+from pages.shared import behind
 from xmlcore import DataError, Dataset, default_recipe
 from xmlcore.cost import Outline, outline
 from xmlcore.downloads import DownloadProgress
 from xmlcore.profile import Profile, profile
 from xmlcore.readers import Recognition
+from xmlcore.units import in_units
 
 Result = TypeVar("Result")
-POLL_SECONDS = 2.0
 AT_ONCE_SECONDS = 1.5  # work that ends within it needs no poll
 
 
@@ -130,7 +131,7 @@ def watch(job: Job, text: str) -> None:
             share, words = bar
             st.progress(share, text=f"{text}: {words}")
 
-    st.fragment(line, run_every=POLL_SECONDS)()
+    st.fragment(line, run_every=behind.POLL_SECONDS)()
 
 
 def progress_of(progress: DownloadProgress) -> tuple[float, str] | None:
@@ -138,9 +139,9 @@ def progress_of(progress: DownloadProgress) -> tuple[float, str] | None:
     if not progress.files or progress.files_done >= progress.files:
         return None
     part = progress.done / progress.total if progress.total else 0.0
-    total = f" of {progress.total / 1e6:,.1f}" if progress.total else ""
+    total = f" of {in_units(progress.total)}" if progress.total else ""
     words = (
         f"file {min(progress.files_done + 1, progress.files)} of {progress.files}, {progress.file}, "
-        f"{progress.done / 1e6:,.1f}{total} MB"
+        f"{in_units(progress.done)}{total}"
     )
     return min((progress.files_done + part) / progress.files, 1.0), words

@@ -12,7 +12,6 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from pages.shared import frame, show, sources
-from pages.shared.head_tail_labels import label_names
 from pages.shared.model import Model
 from pages.shared.settings import counted
 from xmlcore import Dataset
@@ -45,7 +44,7 @@ def pairs_of(data: Dataset, order: str) -> LabelPairs:
 def _figures(data: Dataset) -> tuple[go.Figure, go.Figure]:
     found = profile_of(data)
     return (
-        label_frequencies(found.label_counts, label_names(data), height=340),
+        label_frequencies(found.label_counts, data.every_label_name(), height=340),
         labels_per_instance(found.train.instances_by_labels, found.test.instances_by_labels),
     )
 
@@ -159,7 +158,11 @@ def charts(of: Model) -> None:
 def _frequency_table(data: Dataset) -> pd.DataFrame:
     found = profile_of(data)
     table = pd.DataFrame(
-        {"label": label_names(data), "training instances": found.label_counts, "test instances": found.test_counts}
+        {
+            "label": data.every_label_name(),
+            "training instances": found.label_counts,
+            "test instances": found.test_counts,
+        }
     )
     return table.sort_values("training instances", ascending=False, kind="stable")
 

@@ -15,10 +15,10 @@ from pages.shared import data_jobs
 from pages.shared.data_jobs import Found, Job, found_in
 from pages.shared.frame import plain_markdown
 from xmlcore import DataError
-from xmlcore.cost import in_units
 from xmlcore.readers import FORMATS, LIMITS, Recognition, read, recognise
 from xmlcore.readers.files import DataFile, role
 from xmlcore.readers.names import is_companion
+from xmlcore.units import in_units
 
 ROUND, FILES, JOB = "_upload_round", "_upload_files", "_upload_job"
 # What was chosen, apart from the widgets: these are forgotten whenever they are not drawn.

@@ -33,13 +33,6 @@ FIND, ORDER = "find_label", "label_order"
 TABLE, LIST, PAGE_KEY = "labels_table", "label_of_list", "label_page"
 
 
-def label_names(dataset: Dataset) -> np.ndarray:
-    """A name for each label, shape (L,)."""
-    if dataset.label_names is not None:
-        return np.asarray(dataset.label_names)
-    return np.array([dataset.label_name(label) for label in range(dataset.n_labels)])
-
-
 @cached(
     LRUCache(16),
     key=lambda dataset, tail_below, head_from: (dataset.fingerprint, tail_below, head_from),
@@ -47,7 +40,7 @@ def label_names(dataset: Dataset) -> np.ndarray:
 )
 def profile(dataset: Dataset, tail_below: int, head_from: int) -> go.Figure:
     """The label frequencies with the cuts; kept, because no other setting changes them."""
-    return head_torso_tail_lines(dataset.label_counts, label_names(dataset), tail_below, head_from)
+    return head_torso_tail_lines(dataset.label_counts, dataset.every_label_name(), tail_below, head_from)
 
 
 def found(names: np.ndarray, text: str) -> np.ndarray:

@@ -19,7 +19,7 @@ from pages.shared.settings import counted
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
 from xmlcore.dataset import as_blocks
-from xmlcore.words import tokenize
+from xmlcore.words import has_all_words, tokenize
 
 INSTANCE, LABEL, VIEW, FIND, SHOW = "instance", "label", "view", "find", "show"
 VIEWS = ("A test instance", "Missing labels?", "Your own document")
@@ -64,8 +64,10 @@ def found(answer: Answer, text: str, which: str) -> np.ndarray:
     text = text.strip()
     if not text:
         return rows
-    exact, by_name = _by_name(answer.dataset, text)
-    order = np.where(exact, 0, np.where(by_name, 1, np.where(_by_words(answer.dataset, text), 2, 3)))[rows]
+    data = answer.dataset
+    exact, by_name = _by_name(data, text)
+    by_words = False if data.feature_names is None else has_all_words(text, data.X_test, data.feature_names)
+    order = np.where(exact, 0, np.where(by_name, 1, np.where(by_words, 2, 3)))[rows]
     return rows[np.argsort(order, kind="stable")][: np.count_nonzero(order < 3)]
 
 
@@ -78,27 +80,6 @@ def _by_name(data: Dataset, text: str) -> tuple[np.ndarray, np.ndarray]:
         return nowhere, nowhere
     names = np.char.lower(np.asarray(data.test_names, dtype=str))
     return names == text.lower(), np.char.find(names, text.lower()) >= 0
-
-
-def _by_words(data: Dataset, text: str) -> np.ndarray:
-    """Whether an instance has all of the words among its features."""
-    words = tokenize(text) if data.feature_names is not None else ()
-    names = np.char.lower(np.asarray(data.feature_names, dtype=str)) if words else ()
-    has_all = np.full(data.n_test, bool(words))
-    for word in words:
-        has_all &= _has_any(data, np.flatnonzero(names == word))
-    return has_all
-
-
-def _has_any(data: Dataset, columns: np.ndarray) -> np.ndarray:
-    has, offset = np.zeros(data.n_test, dtype=bool), 0
-    for block in as_blocks(data.X_test):
-        inside = columns[(columns >= offset) & (columns < offset + block.shape[1])] - offset
-        if sparse.issparse(block):
-            at = np.isin(block.indices, inside) & (block.data != 0)
-            has |= np.bincount(np.repeat(np.arange(data.n_test), np.diff(block.indptr))[at], minlength=data.n_test) > 0
-        offset += block.shape[1]
-    return has
 
 
 def take_from_link(answer: Answer) -> None:
@@ -178,19 +159,39 @@ def show_refusals() -> None:
         frame.warn_of_refused(st.session_state[REFUSED])
 
 
-def go(row: int, label: int | None = None, view: str = VIEWS[0]) -> None:
+def go(row: int, label: int | None = None) -> None:
     """Shows a test instance, and one of its labels, or the first that is worth explaining."""
     shown = (st.session_state[SHOWN][0], row)
-    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: view, SHOWN: shown})
+    st.session_state.update({INSTANCE: row, LABEL: label, VIEW: VIEWS[0], SHOWN: shown})
     st.session_state.pop(REFUSED, None)
 
 
 def controls(answer: Answer) -> None:
     """Search, filter, the list of what was found, and the way to the one before and after."""
-    state, data = st.session_state, answer.dataset
     search, filters, choice, steps = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
+    with search:
+        text = _search_field(answer)
+    with filters:
+        which = _filter_list(answer)
+    rows = found(answer, text, which)
+    (at,) = np.nonzero(rows == st.session_state[INSTANCE])
+    with choice:
+        _found_list(answer.dataset, rows)
+    with steps.container(horizontal=True, wrap=False, gap="xsmall"):
+        _steps(rows, int(at[0]) if at.size else None)
+    if answer.dataset.n_test < answer.model.full.n_test:
+        st.caption(f"Found in {answer.rows_text}.")
+    if not rows.size:
+        st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
+    elif not at.size:
+        shown = plain_markdown(answer.dataset.test_name(st.session_state[INSTANCE]))
+        among = f"among the {len(rows):,}" if len(rows) > 1 else "the one"
+        st.caption(f"{shown}, shown below, is not {among} found.")
+
+
+def _search_field(answer: Answer) -> str:
     label, example, searched = _searchable(answer)
-    text = search.text_input(
+    return st.text_input(
         label,
         key=FIND,
         persist_state="session",
@@ -200,7 +201,10 @@ def controls(answer: Answer) -> None:
         args=(answer,),
         help=searched,
     )
-    which = filters.selectbox(
+
+
+def _filter_list(answer: Answer) -> str:
+    return st.selectbox(
         "Where",
         list(FILTERS),
         key=SHOW,
@@ -211,44 +215,38 @@ def controls(answer: Answer) -> None:
         "on the page Head and tail; it counts as missed where one of the two lists lacks it. All wrong: neither list "
         "has a right label.",
     )
-    rows = found(answer, text, which)
-    (at,) = np.nonzero(rows == state[INSTANCE])
-    near = _neighbours(rows, int(at[0]) if at.size else None)
-    listed = rows[:LISTED].tolist()
-    if state[INSTANCE] not in listed:
-        listed = [state[INSTANCE], *listed]
-    key = mirror.key_of("instance_choice", state[INSTANCE])
-    choice.selectbox(
+
+
+def _found_list(data: Dataset, rows: np.ndarray) -> None:
+    """The first that were found and the instance that is shown, chosen."""
+    listed, shown = rows[:LISTED].tolist(), st.session_state[INSTANCE]
+    if shown not in listed:
+        listed = [shown, *listed]
+    key = mirror.key_of("instance_choice", shown)
+    st.selectbox(
         f"Instance ({len(rows):,} found)" if len(rows) <= LISTED else f"Instance (first {LISTED} of {len(rows):,})",
         listed,
-        listed.index(state[INSTANCE]),
+        listed.index(shown),
         format_func=data.test_name,
         key=key,
         on_change=mirror.on_move,
         args=("instance_choice", key, go),
     )
-    with steps.container(horizontal=True, wrap=False, gap="xsmall"):
-        for label, target, which_way in (
-            ("←", near[0], "before"),
-            ("→", near[1], "after"),
-        ):
-            st.button(
-                label,
-                key=f"instance_{which_way}",
-                disabled=target is None,
-                on_click=go,
-                args=(target,),
-                help=f"The one {which_way}",
-                width="stretch",
-            )
-    if data.n_test < answer.model.full.n_test:
-        st.caption(f"Found in {answer.rows_text}.")
-    if not rows.size:
-        st.info(_nothing_found(answer, text, which), icon=":material/search_off:")
-    elif not at.size:
-        shown = plain_markdown(data.test_name(state[INSTANCE]))
-        among = f"among the {len(rows):,}" if len(rows) > 1 else "the one"
-        st.caption(f"{shown}, shown below, is not {among} found.")
+
+
+def _steps(rows: np.ndarray, at: int | None) -> None:
+    """Buttons to the instances before and after the place of the shown one; at: None where it is not among the rows."""
+    before, after = _neighbours(rows, at)
+    for label, target, which_way in (("←", before, "before"), ("→", after, "after")):
+        st.button(
+            label,
+            key=f"instance_{which_way}",
+            disabled=target is None,
+            on_click=go,
+            args=(target,),
+            help=f"The one {which_way}",
+            width="stretch",
+        )
 
 
 def _searchable(answer: Answer) -> tuple[str, str, str]:

@@ -16,15 +16,14 @@ from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features
 from pages.shared.model import Answer
 from pages.shared.settings import counted
+from pages.shared.show import SYMBOLS
 from xmlcore import Dataset, Explanation
-from xmlcore.figures import RIDGE, RIDGE_PS, escaped
+from xmlcore.figures import LOOKS, RIDGE, RIDGE_PS, escaped
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text, others_text
 
 WORDS_SHOWN = 14
 LABELS_IN_HOVER = 12
-SYMBOLS = {RIDGE: "●", RIDGE_PS: "◆"}
-COLORS = {RIDGE: "#0072B2", RIDGE_PS: "#E69F00"}
-ON_DARK = {RIDGE: "#56B4E9", RIDGE_PS: "#E69F00"}
+ON_DARK = {RIDGE: "#56B4E9", RIDGE_PS: LOOKS[RIDGE_PS].color}
 STYLE = """<style>
 .inst h3 { padding: 0; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 .inst p { margin: 0 0 .5rem; }
@@ -157,7 +156,7 @@ def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[List
         )
     score = "Score" if variant == RIDGE else "θ · score"
     moved = "With PS" if variant == RIDGE else "Moved"
-    color = (ON_DARK if st.context.theme.type == "dark" else COLORS)[variant]
+    color = ON_DARK[variant] if st.context.theme.type == "dark" else LOOKS[variant].color
     return (
         f"<p class='list-title'><span style='color:{color}'>{SYMBOLS[variant]}</span> {variant}</p>"
         f"<table><thead><tr><th class='number'>#</th><th>Label</th><th class='number'>{score}</th>"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.shared import model, show
+from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from pages.shared.settings import settings_text
-from xmlcore.analysis import contributions, frequency_bins
-from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
+from pages.shared.show import FOUR_NUMBERS, MARKS
+from xmlcore.analysis import frequency_bins
+from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.metrics import SHORT_NAMES
 
-NUMBERS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
 ROOM_FONT = 18
-MARKS = {RIDGE: ":blue[●]", RIDGE_PS: ":orange[◆]"}
 
 
 def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
@@ -37,19 +37,20 @@ def held_text(ghost: model.Answer) -> str:
 
 
 def numbers_of(answer: model.Answer) -> list[str]:
-    """Those of NUMBERS that are not the same when K is cut; P@5 and PSP@5 are always among them."""
-    return list({name_of(answer, number): number for number in NUMBERS}.values())
+    """Those of FOUR_NUMBERS that are not the same when K is cut; P@5 and PSP@5 are always among them."""
+    return list({name_of(answer, number): number for number in FOUR_NUMBERS}.values())
 
 
 def name_of(answer: model.Answer, number: str) -> str:
     """A number's name, where K is cut to the labels that there are: P@3 for P@5 where they are three."""
-    return f"{number.split('@')[0]}@{min(NUMBERS[number][1], answer.dataset.n_labels)}"
+    metric, k = FOUR_NUMBERS[number]
+    return f"{SHORT_NAMES[metric]}@{min(k, answer.dataset.n_labels)}"
 
 
 def _values(answer: model.Answer, name: str) -> list[str]:
     variant = answer.evaluation.ridge if name == RIDGE else answer.evaluation.ps
     # A data set with fewer than five labels has no metric at 5: K is cut to their number.
-    cut = [(metric, min(k, answer.dataset.n_labels)) for metric, k in map(NUMBERS.get, numbers_of(answer))]
+    cut = [(metric, min(k, answer.dataset.n_labels)) for metric, k in map(FOUR_NUMBERS.get, numbers_of(answer))]
     return [f"{100 * variant.metrics[metric][k]:.2f}" for metric, k in cut]
 
 
@@ -60,27 +61,16 @@ def contribution_chart(
 
     height: in pixels. for_a_room: in larger type, and as much higher as its container has left.
     """
-    metric, k = NUMBERS[number][0], min(NUMBERS[number][1], answer.dataset.n_labels)
+    metric, k = FOUR_NUMBERS[number][0], min(FOUR_NUMBERS[number][1], answer.dataset.n_labels)
     name = name_of(answer, number)
     bins = frequency_bins(answer.dataset.label_counts, "tens")
-
-    def heights(of: model.Answer) -> dict[str, np.ndarray]:
-        parts = contributions(of.evaluation, k, metric, of.metric_theta, bins)
-        return {RIDGE: 100 * parts.ridge, RIDGE_PS: 100 * parts.ps}
-
-    bars = heights(answer)
-    figure = grouped_bars(
-        bins.names,
-        bars,
-        x_title="Training instances of the label",
-        y_title=f"Contribution to{'<br>' if for_a_room else ' '}{name} (points)",
-        held=heights(ghost) if ghost else None,
-        height=height,
-    )
+    parts = by_bin(answer, metric, bins, k)
+    bars = in_percent(parts.ridge, parts.ps)
+    figure = contribution_bars(parts, by_bin(ghost, metric, bins, k) if ghost else None, height)
     if for_a_room:  # the names too, which then may need room below
         figure.update_layout(font_size=ROOM_FONT, margin_l=96)
         figure.update_xaxes(tickfont_size=ROOM_FONT, title_font_size=ROOM_FONT, tickangle=None, automargin=True)
-        figure.update_yaxes(title_font_size=ROOM_FONT)
+        figure.update_yaxes(title_font_size=ROOM_FONT, title_text=f"Contribution to<br>{name} (points)")
     of_k = " K is fixed here." if k != answer.K else ""
     show.chart(
         figure,

@@ -21,7 +21,7 @@ LINKED = {
     **dict.fromkeys(("data", "features", "part"), (str,)),
     **dict.fromkeys(("reg_lambda", "reg_lambda_ps", "A", "B"), NUMBER),
     **dict.fromkeys(("own_lambda_ps", "tie_metric"), (bool,)),
-    **dict.fromkeys(("K", "instance", "label", "question"), (int,)),
+    **dict.fromkeys(("K", "question"), (int,)),
 }
 """What a link inside the app may set, and the types that it may have."""
 
@@ -118,10 +118,9 @@ def lambda_text(reg_lambda: float) -> str:
     return f"{reg_lambda:.10g}" if 1e-4 <= reg_lambda < 1e6 else f"{reg_lambda:.6g}"
 
 
-def link(settings: Settings | None = None, **changes: object) -> dict[str, str]:
+def link(settings: Settings, **changes: object) -> dict[str, str]:
     """The query parameters of a link inside the app that changes settings (and page state) in the same session."""
-    values = {**(asdict(settings) if settings else {}), **changes}
-    return {LINK_KEY: json.dumps(values, separators=(",", ":"))}
+    return {LINK_KEY: json.dumps({**asdict(settings), **changes}, separators=(",", ":"))}
 
 
 def take_link() -> None:

@@ -14,7 +14,8 @@ from pages.shared.frame import plain_markdown
 from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import counted, lambda_text, settings_text
 from pages.shared.settings import held as held_setting
-from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.figures import RIDGE, RIDGE_PS, Curve
+from xmlcore.metrics import SHORT_NAMES
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
 # with other colours, and its then black ground let through to the page's own. The matrix takes white to black, ink to
@@ -85,7 +86,6 @@ def chart(
     caption: str,
     alt: str,
     data: Callable[[], pd.DataFrame],
-    key: str | None = None,
     height: Literal["content", "stretch"] = "content",
 ) -> None:
     """A figure with one line that says what to see, a description for screen readers, its image and its data.
@@ -97,7 +97,7 @@ def chart(
             figure,
             theme=None,
             height=height,
-            key=key or name,
+            key=name,
             alt=alt,
             config={
                 "displaylogo": False,
@@ -118,6 +118,16 @@ def chart(
                 type="tertiary",
                 help="The numbers of this chart",
             )
+
+
+def curve_table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
+    """Curves as rows of variant, rows, x and y."""
+    parts = [
+        pd.DataFrame({"variant": line.variant, "rows": line.rows, x_name: line.x, f"{y_name} (%)": line.y})
+        for line in lines
+        if line.x.size
+    ]
+    return pd.concat(parts) if parts else pd.DataFrame()
 
 
 def percent(fraction: float) -> str:
@@ -144,7 +154,15 @@ def open_ones(held: object) -> str:
     return "; open ones: the held setting" if held else ""
 
 
-CARDS = {"precision": "P", "psprecision": "PSP"}
+SYMBOLS = {RIDGE: "●", RIDGE_PS: "◆"}
+MARKS = {RIDGE: f":blue[{SYMBOLS[RIDGE]}]", RIDGE_PS: f":orange[{SYMBOLS[RIDGE_PS]}]"}
+MAIN_METRICS = ("precision", "psprecision")
+FOUR_NUMBERS = {
+    "P@1": ("precision", 1),
+    "P@5": ("precision", 5),
+    "PSP@1": ("psprecision", 1),
+    "PSP@5": ("psprecision", 5),
+}
 CARD_HELP = {
     "precision": "Of the {first}, the share that is right, averaged over the test instances. It cannot reach 100 % "
     "where instances have fewer than {labels}.",
@@ -162,27 +180,27 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
     evaluation, held, settings = answer.evaluation, ghost and ghost.evaluation, answer.settings
     of_ps = f" at λ = {lambda_text(settings.reg_lambda_ps)}" if settings.own_lambda_ps else ""
     n_labels = evaluation.ridge.label_hits.shape[1]
-    shown = [(metric, k) for metric in CARDS for k in sorted({min(k, n_labels) for k in CARD_KS})]
+    shown = [(metric, k) for metric in MAIN_METRICS for k in sorted({min(k, n_labels) for k in CARD_KS})]
     change = ", and its change since the held setting in percentage points"
     with st.container(key="cards", gap="xsmall"):
-        st.markdown(f":blue[●] **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
+        st.markdown(f"{MARKS[RIDGE]} **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
         row = st.container(horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ridge.metrics[metric][k]
             row.metric(
-                f"{CARDS[metric]}@{k}",
+                f"{SHORT_NAMES[metric]}@{k}",
                 f"{100 * value:.2f}",
                 **(_since(value, held.ridge.metrics[metric][k]) if held else {}),
                 help=CARD_HELP[metric].format(k=k, first=first_labels(k), labels=counted(k, "label")),
             )
         difference = f", and its difference to {RIDGE} in percentage points"
-        st.markdown(f":orange[◆] **{RIDGE_PS}**{of_ps}{change if held else difference}")
+        st.markdown(f"{MARKS[RIDGE_PS]} **{RIDGE_PS}**{of_ps}{change if held else difference}")
         row = st.container(horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ps.metrics[metric][k]
             before = evaluation.ridge.metrics[metric][k]
             row.metric(
-                f"{CARDS[metric]}@{k} with PS",
+                f"{SHORT_NAMES[metric]}@{k} with PS",
                 f"{100 * value:.2f}",
                 **(_since(value, held.ps.metrics[metric][k]) if held else _delta(value - before)),
                 label_visibility="collapsed",

@@ -2,10 +2,8 @@
 
 import streamlit as st
 
-from pages.shared import frame, model
+from pages.shared import behind, frame, model
 from pages.shared.settings import Settings, counted
-
-STATUS_SECONDS = 2.0
 
 
 def line(settings: Settings) -> None:
@@ -42,6 +40,6 @@ def line(settings: Settings) -> None:
         if waiting and (of.ready or progress.error):
             st.rerun()
 
-    frame.fragment(told, run_every=STATUS_SECONDS if waiting else None)()
+    frame.fragment(told, run_every=behind.POLL_SECONDS if waiting else None)()
     if model.store() is not None and model.store().notices:
         st.caption(f"Cache on disk: {model.store().notices[-1]}")

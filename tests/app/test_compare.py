@@ -8,12 +8,11 @@ import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import compare_baselines, comparison
+from pages.shared import compare_baselines, comparison, show
 from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
-from xmlcore.analysis import frequency_bins
-from xmlcore.predictions import predictions_from_scores, write_predictions
+from xmlcore.predictions import predictions_from_ranking, predictions_from_scores, write_predictions
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +60,8 @@ def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_t
     top[-3:] = -1
     app = AppTest.from_file("../../app.py", default_timeout=240).run()
     app.switch_page("pages/compare.py").run()
-    app.session_state["_other_systems"] = {("Debtags", ""): {"other": comparison.OtherSystem("other", top, 0)}}
+    other = predictions_from_ranking("other", top, np.zeros(top.shape), answer.dataset.n_labels)
+    app.session_state["_other_systems"] = {("Debtags", ""): {"other": other}}
     app.run()
     assert not app.exception
     table = next(each.value for each in app.dataframe if "instance" in each.value)
@@ -79,7 +79,7 @@ def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_pa
     other = comparison.read_other(path.name, path.read_bytes(), answer)
     found = comparison.evaluate_other(other, answer)
     # A row without features scores 0 everywhere, which a sparse file cannot tell from no prediction.
-    for name, (metric, k) in comparison.COLUMNS.items():
+    for name, (metric, k) in show.FOUR_NUMBERS.items():
         assert found.metrics[metric][k] == pytest.approx(answer.evaluation.ridge.metrics[metric][k], abs=1e-3), name
 
 
@@ -104,8 +104,9 @@ def test_pairs_that_are_masked_for_ours_are_masked_for_others_too(answer):
     of_masked.model.rows = np.array([2, 0, 1, *range(3, answer.dataset.n_test)])
     top = np.full((answer.dataset.n_test, 3), -1)
     top[2], top[0] = (4, 7, labels - 1), (7, 5, 3)
-    found = comparison.cut_to_answer(top, of_masked)
-    assert found[:2, :4].tolist() == [[4, labels - 1, -1, -1], [7, 3, -1, -1]]
+    others = predictions_from_ranking("other", top, np.zeros(top.shape), labels)
+    found = comparison.cut_to_answer(others, of_masked)
+    assert found.top[:2].tolist() == [[4, labels - 1, -1], [7, 3, -1]]
 
 
 def test_a_baseline_trained_on_the_page_joins_the_comparison():
@@ -149,9 +150,3 @@ def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
     assert not app.exception
     assert any('pip install -e ".[baselines]"' in each.value for each in app.info)
     assert all(app.button(key=f"train_{key}").disabled for key in absent)
-
-
-def test_a_systems_bars_sum_to_its_precision(answer):
-    bins = frequency_bins(answer.dataset.label_counts, "tens")
-    heights = comparison.contribution_by_bin(answer.evaluation.ps, answer, bins)
-    assert np.sum(heights) == pytest.approx(100 * answer.evaluation.ps.metrics["precision"][5], abs=1e-9)

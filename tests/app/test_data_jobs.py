@@ -106,5 +106,5 @@ def test_progress_is_a_share_and_the_file_on_its_way():
     assert data_jobs.progress_of(DownloadProgress()) is None
     share, words = data_jobs.progress_of(DownloadProgress("b.xml", 500_000, 1_000_000, 1, 2))
     assert share == 0.75
-    assert words == "file 2 of 2, b.xml, 0.5 of 1.0 MB"
+    assert words == "file 2 of 2, b.xml, 500 kB of 1 MB"
     assert data_jobs.progress_of(DownloadProgress("b.xml", 5, 5, 2, 2)) is None

@@ -17,6 +17,7 @@ from pages.shared import head_tail_words as words
 from pages.shared import model
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
+from xmlcore import Dataset
 from xmlcore.analysis import Contributions, frequency_bins, head_torso_tail, label_table, rows_of_label
 from xmlcore.figures import RIDGE, RIDGE_PS
 
@@ -249,7 +250,7 @@ def test_a_link_to_an_instance_takes_settings_label_and_search_along():
 def test_the_name_of_a_label_is_not_taken_for_markdown(page, monkeypatch):
     names = answer_of(page).dataset.label_names.astype(object)
     names[180] = ":red[x] $a$ and $b$"
-    monkeypatch.setattr(labels_of, "label_names", lambda dataset: names)
+    monkeypatch.setattr(Dataset, "every_label_name", lambda dataset: names)
     page.session_state[labels_of.CHOSEN] = 180
     page.run()
     assert any(each.value.startswith(r"**\:red\[x\] \$a\$ and \$b\$**, θ = ") for each in page.markdown)

@@ -27,6 +27,7 @@ from xmlcore import (
 )
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text
+from xmlcore.predictions import predictions_from_ranking
 from xmlcore.profile import random_instances
 
 WORDS = ["chess", "board", "engine", "network", "server", "python", "library", "music", "player", "mail"]
@@ -318,7 +319,8 @@ def test_an_instance_without_a_name_is_called_the_same_everywhere_and_found_by_t
     nameless = replace(BUILT, test_names=None, train_names=None)
     answer = replace(answer, model=SimpleNamespace(**{**vars(answer.model), "dataset": nameless}))
     assert subject_of_row(answer, 5).name == "test instance 5"
-    other = comparison.OtherSystem("other", answer.evaluation.ridge.top, K)
+    top = answer.evaluation.ridge.top
+    other = predictions_from_ranking("other", top, np.zeros(top.shape), nameless.n_labels)
     table = comparison.side_by_side(other, answer, np.ones(30), np.array([5]))
     assert table["instance"].tolist() == ["test instance 5"]
     for text in ("5", "instance 5", "Test instance 5"):

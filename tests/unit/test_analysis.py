@@ -7,17 +7,18 @@ from scipy import sparse
 from xmlcore.analysis import (
     BIN_KINDS,
     CONTRIBUTION_METRICS,
+    contribution_by_bin,
     contributions,
     frequency_bins,
     head_torso_tail,
     instance_marks,
-    label_contributions,
     label_table,
     recall_by_bin,
     rows_of_label,
 )
 from xmlcore.dataset import DataError
-from xmlcore.evaluation import evaluate_scores
+from xmlcore.evaluation import evaluate_ranking, evaluate_scores
+from xmlcore.metrics import make_ruler
 from xmlcore.propensity import inverse_propensity
 
 counts_lists = st.lists(st.integers(0, 3000), min_size=1, max_size=60)
@@ -140,9 +141,22 @@ def test_a_metric_without_any_possible_hit_has_bars_of_zero():
     assert bars.ridge_shares.tolist() == [0, 0, 0]
 
 
-def test_other_systems_hits_contribute_by_the_same_rule():
-    np.testing.assert_allclose(label_contributions(np.array([2, 0]), 10, 2), [0.1, 0])
-    np.testing.assert_allclose(label_contributions(np.array([2, 1]), 10, 2, 8.0, np.array([1.0, 3.0])), [0.25, 0.375])
+def test_other_systems_hits_contribute_by_the_same_rule_and_sum_to_their_metric():
+    evaluation, Y, counts, _, theta0 = case(5)
+    top = np.tile(np.array([7, 3, 11, -1, -1]), (50, 1))
+    other = evaluate_ranking(top, make_ruler(Y, theta0, 5))
+    bins = frequency_bins(counts, "tens")
+    right = Y.toarray().sum(axis=0)
+    for metric, each in (
+        ("precision", right / (3 * 50)),
+        ("psprecision", right * theta0 / evaluation.psprecision_best[3]),
+    ):
+        expected = np.zeros(len(bins.names))
+        for label in (7, 3, 11):
+            expected[bins.of_label[label]] += each[label]
+        found = contribution_by_bin(other, evaluation, 3, metric, theta0, bins)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert found.sum() == pytest.approx(other.metrics[metric][3])
 
 
 @pytest.mark.parametrize(

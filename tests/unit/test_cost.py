@@ -24,7 +24,6 @@ from xmlcore.cost import (
     Outline,
     alternatives,
     factorization_cost,
-    in_units,
     operations_per_second,
     outline,
     refuse_unfitting,
@@ -233,8 +232,3 @@ def test_the_machines_best_counts_whatever_else_runs_now(monkeypatch):
     assert best > 1e7
     monkeypatch.setattr(xmlcore.cost.time, "perf_counter", iter([0.0, 3600.0]).__next__)
     assert operations_per_second() == best
-
-
-@pytest.mark.parametrize(("n", "text"), [(12, "12 bytes"), (3500, "3.5 kB"), (3.5e6, "3.5 MB"), (12e9, "12 GB")])
-def test_bytes_are_said_as_people_do(n, text):
-    assert in_units(n) == text

@@ -172,6 +172,12 @@ def test_names_and_groups_may_be_lists():
     assert a_dataset().train_names is None
 
 
+def test_every_label_has_the_name_that_it_has_alone_or_its_number():
+    for names in (None, ["x", "y"]):
+        ds = a_dataset(label_names=names)
+        assert ds.every_label_name().tolist() == [ds.label_name(label) for label in range(2)]
+
+
 def test_equal_names_and_groups_give_the_same_fingerprint_however_numpy_keeps_them():
     plain = a_dataset(label_names=np.array(["x", "ys"]), train_groups=np.array([7, 7, 8]))
     for kind in ("<U30", object, np.dtypes.StringDType()):

@@ -16,6 +16,8 @@ from xmlcore.predictions import (
     PREDICTION_FORMATS,
     Predictions,
     agreement,
+    cut_predictions,
+    predictions_from_ranking,
     predictions_from_scores,
     read_predictions,
     write_predictions,
@@ -63,6 +65,28 @@ def test_parabels_predictions_in_a_file_give_its_metrics_as_napkinxc_computes_th
     expected = napkin.psprecision_at_k(Y, lists, theta, 5)[-1]
     assert psprecision_at_k(top, ds.Y_test, theta, 5) == pytest.approx(expected, abs=1e-6)
     assert 0.55 < precision_at_k(top, ds.Y_test, 1) < 0.7
+
+
+@given(seed=st.integers(0, 2**32 - 1), masked=st.sampled_from([None, 0.0, 0.4, 1.0]))
+def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked):
+    rng = np.random.default_rng(seed)
+    top = np.stack([rng.permutation(7)[:4] for _ in range(6)]).astype(np.int32)
+    scores = rng.random((6, 4))
+    short = rng.random((6, 1)) * 6 <= np.arange(4)
+    top[short], scores[short] = -1, np.nan
+    whole = predictions_from_ranking("theirs", top, scores, 7)
+    rows = rng.permutation(6)[:3]
+    exclude = None if masked is None else sparse.csr_array(rng.random((3, 7)) < masked)
+    found = cut_predictions(whole, rows, exclude)
+    assert (found.name, found.n_labels, found.fewest) == ("theirs", 7, (top >= 0).sum(axis=1).min())
+    assert (found.top.shape, found.top.dtype) == ((3, 4), np.int32)
+    for at, row in enumerate(rows):
+        pairs = [(a, s) for a, s in zip(top[row], scores[row], strict=True) if a >= 0]
+        kept = [(a, s) for a, s in pairs if exclude is None or not exclude[at, a]]
+        labels = found.top[at, : len(kept)]
+        assert list(zip(labels, found.scores[at, : len(kept)], strict=True)) == kept
+        assert (found.top[at, len(kept) :] == -1).all()
+        assert np.isnan(found.scores[at, len(kept) :]).all()
 
 
 @given(

@@ -216,7 +216,7 @@ def test_the_limit_holds_whatever_is_written(tmp_path):
 def test_an_entry_too_large_for_the_cache_evicts_nothing_and_says_so(store):
     store.put("small", {"x": NUMBERS})
     assert not store.put("large", {"x": np.zeros(20_000_000, np.uint8)})
-    assert "large was not cached: it takes 20.00 MB and the cache may hold 10.00 MB" in store.notices
+    assert "large was not cached: it takes 20 MB and the cache may hold 10 MB" in store.notices
     assert [entry.key for entry in store.entries()] == ["small"]
     assert leftovers(store) == []
 

@@ -3,9 +3,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from xmlcore.words import WORD, choose_vocabulary, count_words, tokenize, unknown_words
+from xmlcore.words import WORD, choose_vocabulary, count_words, has_all_words, tokenize, unknown_words
 
 
 def test_words_that_the_vocabulary_does_not_know_are_told_once_in_order():
@@ -44,3 +45,19 @@ def test_a_vocabulary_holds_the_words_of_the_most_texts_without_stop_words_and_n
     assert choose_vocabulary(texts, 2).tolist() == ["bear", "apple"]
     assert choose_vocabulary(texts, 9).tolist() == ["bear", "apple", "zoo"]
     assert choose_vocabulary(["the", ""], 9).tolist() == []
+
+
+@given(st.integers(0, 2**32 - 1), st.text(st.sampled_from("aBcd ,"), max_size=6))
+def test_an_instance_has_all_words_where_each_is_a_feature_of_it_that_is_not_zero(seed, text):
+    rng = np.random.default_rng(seed)
+    first, last = (sparse.csr_array((rng.random((5, width)) < 0.7).astype(np.float32)) for width in (3, 2))
+    last.data[:1] = 0
+    X, names = (first, np.ones((5, 1), np.float32), last), ["a", "B", "c", "d", "A", "b"]
+    # The dense block's "d" is no word.
+    rows = [{name.lower() for name, x in zip(names, row, strict=True) if x and name != "d"} for row in dense(X)]
+    words = set(tokenize(text))
+    assert has_all_words(text, X, names).tolist() == [bool(words) and words <= row for row in rows]
+
+
+def dense(blocks):
+    return np.hstack([block.toarray() if sparse.issparse(block) else block for block in blocks])

@@ -1,0 +1,33 @@
+"""What labels of each training frequency contribute to a metric, for both variants, as numbers and as bars."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from pages.shared.model import Answer
+from xmlcore.analysis import Contributions, FrequencyBins, contributions
+from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
+from xmlcore.metrics import SHORT_NAMES
+
+
+def by_bin(answer: Answer, metric: str, bins: FrequencyBins, k: int | None = None) -> Contributions:
+    """The contributions to an answer's metric at k, by default its own K."""
+    return contributions(answer.evaluation, answer.K if k is None else k, metric, answer.metric_theta, bins)
+
+
+def in_percent(ridge: np.ndarray, ps: np.ndarray) -> dict[str, np.ndarray]:
+    """Fractions of both variants as the figures take them."""
+    return {RIDGE: 100 * ridge, RIDGE_PS: 100 * ps}
+
+
+def contribution_bars(parts: Contributions, held: Contributions | None, height: int) -> go.Figure:
+    """The contributions of each bin as bars, with those of a held setting as outlines; height: in pixels."""
+    return grouped_bars(
+        parts.bins.names,
+        in_percent(parts.ridge, parts.ps),
+        x_title="Training instances of the label",
+        y_title=f"Contribution to {SHORT_NAMES[parts.metric]}@{parts.k} (points)",
+        held=in_percent(held.ridge, held.ps) if held else None,
+        height=height,
+    )

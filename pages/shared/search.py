@@ -1,0 +1,62 @@
+"""What λ, A and B can reach: settings over a coarse grid as points of P@K against PSP@K, as they fill in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pages.shared import behind, model, paths
+from pages.shared.settings import lambda_text
+from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.selection import Setting, frontier, lambda_grid, search_settings
+
+N_LAMBDAS = 12
+A_VALUES, B_VALUES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
+
+
+def search(answer: model.Answer) -> behind.Filling[Setting]:
+    """Settings of λ, A and B over a coarse grid, measured on the test instances; the model must be ready."""
+    settings, data = answer.settings, answer.dataset
+    # The search has A and B of its own; the sliders' matter only where the metric is tied to them.
+    ruler = (settings.A, settings.B) if settings.tie_metric else ()
+    return behind.filling(
+        ("search", settings.data, settings.features, *ruler),
+        lambda: search_settings(
+            answer.model.factorization,
+            answer.model.projection,
+            data.Y_test,
+            lambda_grid(*answer.model.lambda_range, N_LAMBDAS),
+            A_VALUES,
+            B_VALUES,
+            data.label_counts,
+            answer.metric_theta,
+            paths.all_ks(answer),
+            exclude=data.test_filter,
+        ),
+        N_LAMBDAS * len(A_VALUES) * len(B_VALUES),
+    )
+
+
+@dataclass(frozen=True)
+class Plane:
+    """P@K against PSP@K in percent: arrays of shape (settings,), a name for each, and the frontier's indices."""
+
+    precision: np.ndarray
+    psprecision: np.ndarray
+    names: list[str]
+    frontier: np.ndarray
+
+
+def plane(found: list[Setting], k: int) -> Plane:
+    """The settings found so far as points of the plane."""
+    P, PSP = (np.array([100 * each.metrics[m][k] for each in found]) for m in ("precision", "psprecision"))
+    names = [f"λ = {lambda_text(float(f'{each.reg_lambda:.3g}'))}, A = {each.A:g}, B = {each.B:g}" for each in found]
+    return Plane(P, PSP, names, frontier(P, PSP))
+
+
+def plane_markers(answer: model.Answer) -> dict[str, tuple[float, float]]:
+    """Where each variant stands in the plane, in percent."""
+    (_, p), (_, p_ps) = paths.markers(answer, "precision").values()
+    (_, psp), (_, psp_ps) = paths.markers(answer, "psprecision").values()
+    return {RIDGE: (p, psp), RIDGE_PS: (p_ps, psp_ps)}

@@ -1,0 +1,23 @@
+import pytest
+
+from xmlcore.units import in_units
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [
+        (0, "0 bytes"),
+        (12, "12 bytes"),
+        (3500, "3.5 kB"),
+        (3.5e6, "3.5 MB"),
+        (999.8e6, "1,000 MB"),
+        (12e9, "12 GB"),
+        (1.8e12, "1,800 GB"),
+    ],
+)
+def test_bytes_are_said_as_people_do(n, text):
+    assert in_units(n) == text
+
+
+def test_more_digits_tell_sizes_apart_that_are_close():
+    assert [in_units(n, 4) for n in (14.274e6, 14.31e6)] == ["14.27 MB", "14.31 MB"]

@@ -1,0 +1,12 @@
+"""Amounts as people write them."""
+
+from __future__ import annotations
+
+
+def in_units(n_bytes: float, digits: int = 3) -> str:
+    """Bytes in the unit that leaves digits before the point: 720 bytes, 3.5 MB, 12 GB, 1,800 GB."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            rounded = float(f"{n_bytes / size:.{digits}g}")  # which alone would write 1,800 as 1.8e+03
+            return f"{rounded:,g} {unit}"
+    return f"{n_bytes:.0f} bytes"
