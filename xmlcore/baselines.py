@@ -169,9 +169,10 @@ def train(
             report(f"predicting: {first:,} of {X_test.shape[0]:,} test instances")
             for row, pairs in enumerate(predict(X_test[first : first + _BLOCK], top.shape[1]), start=first):
                 # napkinXC fills up what it does not know with label 0, again and again.
-                best = dict(reversed(pairs))
-                for place, (label, score) in enumerate(reversed(best.items())):
-                    top[row, place], scores[row, place] = label, score
+                best: dict[int, float] = {}
+                for label, score in pairs:
+                    best.setdefault(label, score)
+                top[row, : len(best)], scores[row, : len(best)] = list(best), list(best.values())
         times = {"train_seconds": seconds, "predict_seconds": time.perf_counter() - started}
     if not store.put(result_key, {"top": top, "scores": scores}, times):
         raise RuntimeError(store.notices[-1])

@@ -47,16 +47,17 @@ def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:
     return grid
 
 
-def nearest_first(lambdas: Iterable[float], current: float | None) -> list[float]:
-    """The values of λ with the current one first, added where it is missing, then by distance in the logarithm.
+def nearest_first(lambdas: Iterable[float], current: float) -> list[float]:
+    """The values of λ, each once, the nearest to the current one first, by the logarithm.
 
-    Without a current value: as given, each once. Raises DataError for a λ that is not above 0.
+    Raises DataError for a λ that is not above 0.
     """
-    distinct = list(dict.fromkeys(check_reg_lambda(value) for value in lambdas))
-    if current is None:
-        return distinct
     current = check_reg_lambda(current)
-    return [current, *sorted((v for v in distinct if v != current), key=lambda v: abs(np.log(v / current)))]
+    return sorted(_distinct(lambdas), key=lambda value: abs(np.log(value / current)))
+
+
+def _distinct(lambdas: Iterable[float]) -> list[float]:
+    return list(dict.fromkeys(check_reg_lambda(value) for value in lambdas))
 
 
 def lambda_path(
@@ -68,15 +69,14 @@ def lambda_path(
     metric_inverse_propensity: np.ndarray,
     ks: Sequence[int] = (1, 3, 5),
     *,
-    current: float | None = None,
     exclude: sparse.csr_array | None = None,
     memory_budget: int | None = None,
 ) -> Iterator[Evaluation]:
-    """`evaluate` for each λ, both variants at the same λ, in the order of `nearest_first(lambdas, current)`.
+    """`evaluate` for each λ, both variants at the same λ, in the order in which they are given.
 
     Arguments, and what is raised, as in `evaluation.evaluate`.
     """
-    for reg_lambda in nearest_first(lambdas, current):
+    for reg_lambda in _distinct(lambdas):
         yield evaluate(
             fac,
             P,
@@ -99,7 +99,6 @@ def held_out_path(
     *,
     groups: np.ndarray | None = None,
     rows: np.ndarray | None = None,
-    current: float | None = None,
     exclude: sparse.csr_array | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Iterator[Evaluation]:
@@ -107,29 +106,26 @@ def held_out_path(
 
     groups: a number for each of the D training rows, equal within a family; None leaves out single rows. rows: sorted
     indices of the training rows to evaluate (`leaveout.sample_families` draws whole families); all by default, and
-    the tops are in their order. current: this λ is evaluated alone, and first; all others then share one pass over
-    the rows and come out together at its end. exclude: pairs masked before ranking, D×L. progress: called with the
-    fraction of rows done in the pass at hand.
+    the tops are in their order. All λ share one pass over the rows and come out together at its end. exclude: pairs
+    masked before ranking, D×L. progress: called with the fraction of the pass that is done.
 
     Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
     """
     rows = np.arange(fac.n_train) if rows is None else np.unique(as_indices(rows, fac.n_train, "rows"))
     exclude = as_mask(exclude, fac.Y_train.shape)
-    order = nearest_first(lambdas, current)
+    values = _distinct(lambdas)
     ruler = make_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
-    passes = [order] if current is None else [order[:1], order[1:]]
-    for values in filter(None, passes):
-        tops = {value: np.empty((2, rows.size, ruler.k_max), dtype=np.int32) for value in values}
-        done = 0
-        for held in held_out_scores(fac, values, groups=groups, rows=rows):
-            mask = None if exclude is None else exclude[held.rows]
-            places = np.searchsorted(rows, held.rows)
-            tops[held.reg_lambda][:, places] = top_k_both(held.scores, inverse_propensity, ruler.k_max, mask)
-            done += held.rows.size
-            if progress is not None:
-                progress(done / (rows.size * len(values)))
-        for value, (top, top_ps) in tops.items():
-            yield evaluate_rankings(top, top_ps, ruler, ks, reg_lambda=value, reg_lambda_ps=value)
+    tops = {value: np.empty((2, rows.size, ruler.k_max), dtype=np.int32) for value in values}
+    done = 0
+    for held in held_out_scores(fac, values, groups=groups, rows=rows):
+        mask = None if exclude is None else exclude[held.rows]
+        places = np.searchsorted(rows, held.rows)
+        tops[held.reg_lambda][:, places] = top_k_both(held.scores, inverse_propensity, ruler.k_max, mask)
+        done += held.rows.size
+        if progress is not None:
+            progress(done / (rows.size * len(values)))
+    for value, (top, top_ps) in tops.items():
+        yield evaluate_rankings(top, top_ps, ruler, ks, reg_lambda=value, reg_lambda_ps=value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,24 +154,21 @@ def search_settings(
     metric_inverse_propensity: np.ndarray,
     ks: Sequence[int] = (1, 3, 5),
     *,
-    current: tuple[float, float, float] | None = None,
     exclude: sparse.csr_array | None = None,
     memory_budget: int | None = None,
 ) -> Iterator[Setting]:
     """The weighted variant at every combination of λ, A and B; one product for each λ, however many A and B.
 
-    current: (λ, A, B) to begin with, added where it is missing; the other values of λ follow by distance. The rest, and
-    what is raised, as in `evaluation.evaluate` and `propensity.inverse_propensity`.
+    The rest, and what is raised, as in `evaluation.evaluate` and `propensity.inverse_propensity`.
     """
     ks = cut_ks(ks, Y.shape[1])
     check_labels(Y, fac.n_labels)
     exclude = check_rows(P, Y.shape, exclude)
     ruler = make_ruler(Y, metric_inverse_propensity, ks[-1])
     weights = {
-        (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train)
-        for A, B in dict.fromkeys([*([current[1:]] if current else []), *product(A_values, B_values)])
+        (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train) for A, B in product(A_values, B_values)
     }
-    for reg_lambda in nearest_first(lambdas, current[0] if current else None):
+    for reg_lambda in _distinct(lambdas):
         tops = {pair: np.empty((Y.shape[0], ks[-1]), dtype=np.int32) for pair in weights}
         for rows in row_blocks(*Y.shape, P.shape[1], memory_budget):
             scores = fac.scores(P, reg_lambda, rows=rows)

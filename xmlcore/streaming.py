@@ -50,7 +50,7 @@ from xmlcore.readers import LIMITS
 from xmlcore.readers.arrays import load_matrix
 from xmlcore.readers.files import DataFile
 from xmlcore.readers.writers import writing
-from xmlcore.ridge import as_part, as_projection, check_projection
+from xmlcore.ridge import RidgeFactorization, as_part, as_projection, check_projection
 
 BLOCK_ROWS = 4_096
 _COUNT = "blocks.txt"
@@ -397,7 +397,7 @@ def labels_of_block(Y: object, rows: int, n_labels: int, number: int) -> sparse.
 
 
 def evaluate_streamed(
-    fac: StreamedFactorization,
+    fac: StreamedFactorization | RidgeFactorization,
     blocks: Iterable[RowBlock],
     reg_lambda: float,
     inverse_propensity: np.ndarray,

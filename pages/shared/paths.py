@@ -12,7 +12,7 @@ from pages.shared.settings import K_MAX
 from xmlcore import Evaluation
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.leaveout import sample_families
-from xmlcore.selection import held_out_path, lambda_grid, lambda_path
+from xmlcore.selection import held_out_path, lambda_grid, lambda_path, nearest_first
 
 N_LAMBDAS = 25
 HELD_OUT_ROWS = 5_000
@@ -52,14 +52,12 @@ def all_ks(answer: model.Answer) -> tuple[int, ...]:
 
 
 def _test_steps(answer: model.Answer, near: float) -> Iterator[Evaluation]:
-    grid = _grid(answer)
-    data, fac = answer.dataset, answer.model.factorization
-    ordered = sorted(grid, key=lambda value: abs(np.log(value / near)))
+    data = answer.dataset
     return lambda_path(
-        fac,
+        answer.model.factorization,
         answer.model.projection,
         data.Y_test,
-        ordered,
+        nearest_first(_grid(answer), near),
         answer.theta,
         answer.metric_theta,
         all_ks(answer),

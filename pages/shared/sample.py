@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from pages.shared import behind, model
-from xmlcore import Evaluation, top_k_both
+from xmlcore import Evaluation
 from xmlcore.dataset import take_rows
-from xmlcore.evaluation import evaluate_rankings
-from xmlcore.metrics import make_ruler
+from xmlcore.products import chunks
 from xmlcore.sampling import sample_interval
+from xmlcore.streaming import RowBlock, evaluate_streamed
 
 
 def whole_test_set(answer: model.Answer) -> behind.Filling[Evaluation]:
@@ -20,24 +18,22 @@ def whole_test_set(answer: model.Answer) -> behind.Filling[Evaluation]:
 
 
 def _whole_steps(answer: model.Answer) -> Iterator[Evaluation]:
-    data, fac, settings = answer.model.full, answer.model.factorization, answer.settings
-    ruler = make_ruler(data.Y_test, answer.metric_theta, max(answer.evaluation.ks))
-    tops = np.empty((2, data.n_test, ruler.k_max), np.int32)
-    for start in range(0, data.n_test, answer.dataset.n_test):
-        behind.step_aside()
-        rows = slice(start, min(start + answer.dataset.n_test, data.n_test))
-        mask = None if data.test_filter is None else data.test_filter[rows]
-        P = fac.project(take_rows(data.X_test, rows))
-        scores = fac.scores(P, settings.reg_lambda)
-        tops[:, rows] = top_k_both(scores, answer.theta, ruler.k_max, mask)
-        if settings.reg_lambda_ps != settings.reg_lambda:
-            tops[1, rows] = top_k_both(fac.scores(P, settings.reg_lambda_ps), answer.theta, ruler.k_max, mask)[1]
-    yield evaluate_rankings(
-        *tops,
-        ruler,
+    data, settings = answer.model.full, answer.settings
+
+    def blocks() -> Iterator[RowBlock]:
+        for rows in chunks(data.n_test, answer.dataset.n_test):
+            behind.step_aside()
+            yield take_rows(data.X_test, rows), data.Y_test[rows]
+
+    yield evaluate_streamed(
+        answer.model.factorization,
+        blocks(),
+        settings.reg_lambda,
+        answer.theta,
+        answer.metric_theta,
         answer.evaluation.ks,
-        reg_lambda=settings.reg_lambda,
         reg_lambda_ps=settings.reg_lambda_ps,
+        exclude=data.test_filter,
     )
 
 

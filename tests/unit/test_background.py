@@ -95,7 +95,7 @@ def test_one_key_is_one_task_with_one_result_for_everybody_until_it_is_started_a
     ("function", "args", "message"),
     [
         (jobs.fail, {"text": "λ is too small"}, "λ is too small"),
-        (jobs.keep_squares, {"n": 10_000_000}, "may hold 10.00 MB"),
+        (jobs.keep_squares, {"n": 10_000_000}, "may hold 10 MB"),
     ],
 )
 def test_a_function_that_raises_has_failed_and_says_why(store, function, args, message):

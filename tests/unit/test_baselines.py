@@ -88,8 +88,9 @@ def test_labels_that_training_never_saw_repeat_no_other(store, key):
     Y = ds.Y_train.toarray()
     Y[:, 4:] = 0
     found = trained(store, replace(ds, Y_train=Y), key)
-    for top in found.top:
+    for top, scores in zip(found.top, found.scores, strict=True):
         labels = top[top >= 0].tolist()
+        assert (np.diff(scores[: len(labels)]) <= 0).all()
         assert len(set(labels)) == len(labels)
         assert max(labels, default=0) < 4 or key not in ("parabel", "bonsai")
         assert (top[len(labels) :] == -1).all()

@@ -45,16 +45,15 @@ def test_the_grid_has_equal_steps_of_the_logarithm_and_both_ends_exactly():
     assert lambda_grid(1e-200, 1e200, 1) == pytest.approx([1.0])
 
 
-def test_the_current_value_comes_first_and_the_others_by_distance():
-    assert nearest_first([1, 10, 100, 1000], 80) == [80, 100, 10, 1000, 1]
-    assert nearest_first([1, 10, 10], None) == [1, 10]
+def test_the_nearest_value_comes_first_and_the_others_by_distance():
+    assert nearest_first([1, 10, 100, 1000, 10], 80) == [100, 10, 1000, 1]
     assert nearest_first([1, 10], 10) == [10, 1]
 
 
 def test_the_path_is_evaluate_at_each_value(problem):
     _, _, fac, P, Y_new, counts, theta0 = problem
     theta = inverse_propensity(counts, 1.0, 2.0, n_train=70)
-    path = list(lambda_path(fac, P, Y_new, [1.0, 30.0], theta, theta0, (1, 3), current=5.0, memory_budget=500))
+    path = list(lambda_path(fac, P, Y_new, [5.0, 1.0, 30.0], theta, theta0, (1, 3), memory_budget=500))
     assert [step.reg_lambda for step in path] == [5.0, 1.0, 30.0]
     for step in path:
         expected = evaluate(fac, P, Y_new, step.reg_lambda, theta, theta0, (1, 3))
@@ -64,7 +63,7 @@ def test_the_path_is_evaluate_at_each_value(problem):
 
 def test_the_path_begins_before_its_end_is_known(problem):
     _, _, fac, P, Y_new, _, theta0 = problem
-    endless = lambda_path(fac, P, Y_new, [1.0, 2.0], theta0, theta0, current=7.0)
+    endless = lambda_path(fac, P, Y_new, [7.0, 1.0], theta0, theta0)
     assert next(endless).reg_lambda == 7.0
 
 
@@ -76,7 +75,7 @@ def test_the_held_out_path_is_what_retraining_without_the_rows_gives(problem, gr
     fractions = []
     path = list(
         held_out_path(
-            fac, [1.0, 20.0], theta0, theta0, (1, 3), groups=groups, rows=rows, current=4.0, progress=fractions.append
+            fac, [4.0, 1.0, 20.0], theta0, theta0, (1, 3), groups=groups, rows=rows, progress=fractions.append
         )
     )
     assert [step.reg_lambda for step in path] == [4.0, 1.0, 20.0]
@@ -102,16 +101,13 @@ def test_the_held_out_path_covers_all_rows_and_obeys_the_mask(problem):
     np.testing.assert_array_equal(step.ps.top, expected.ps.top)
 
 
-def test_the_search_evaluates_every_combination_and_the_current_one_first(problem):
+def test_the_search_evaluates_every_combination(problem):
     _, _, fac, P, Y_new, counts, theta0 = problem
     found = list(
-        search_settings(
-            fac, P, Y_new, [1, 9], [0.0, 1.0], [1.5, 3.0], counts, theta0, (1, 3), current=(4, 0.3, 2), memory_budget=1
-        )
+        search_settings(fac, P, Y_new, [1, 9], [0.0, 1.0], [1.5, 3.0], counts, theta0, (1, 3), memory_budget=1)
     )
-    assert (found[0].reg_lambda, found[0].A, found[0].B) == (4.0, 0.3, 2)
-    wanted = set(itertools.product([1, 4, 9], [(0.3, 2), *itertools.product([0.0, 1.0], [1.5, 3.0])]))
-    assert {(setting.reg_lambda, (setting.A, setting.B)) for setting in found} == wanted
+    wanted = set(itertools.product([1, 9], [0.0, 1.0], [1.5, 3.0]))
+    assert {(setting.reg_lambda, setting.A, setting.B) for setting in found} == wanted
     assert len(found) == len(wanted)
     for setting in found:
         theta = inverse_propensity(counts, setting.A, setting.B, n_train=70)
