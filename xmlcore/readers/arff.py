@@ -77,20 +77,14 @@ def _read(files: Files, options: Options) -> Parsed:
         feature_names=np.array(names) if names else None,
         label_names=np.array([header.attributes[place].name for place in labels]),
         notes=tuple(notes),
+        used=(train_file, test_file, _xml_file(train_file, files)),
     )
 
 
 def _labels(header: Header, file: DataFile, files: Files) -> list[int]:
     """The numbers of the attributes that are labels, in the order of the file."""
-    xml = [other for other in files if other.has_suffix(".xml")]
-    if len(xml) > 1:
-        stem = PurePosixPath(file.base).stem
-        xml = [other for other in xml if stem.startswith(PurePosixPath(other.base).stem)] or xml
-    if len(xml) > 1:
-        listed = ", ".join(other.name for other in xml[:5])
-        raise DataError(f"{len(xml)} XML files ({listed}); expected one that names the labels")
-    if xml:
-        return _labels_of_xml(header, file, xml[0])
+    if xml := _xml_file(file, files):
+        return _labels_of_xml(header, file, xml)
     meka = _MEKA.search(header.relation)
     if not meka:
         what = "nothing says which attributes are labels; expected an XML file that names them, or -C in the relation"
@@ -100,6 +94,18 @@ def _labels(header: Header, file: DataFile, files: Files) -> list[int]:
         what = f"the relation says -C {count}; expected fewer labels than there are attributes, {n_attributes}"
         raise located(file, None, what)
     return list(range(count)) if count > 0 else list(range(n_attributes + count, n_attributes))
+
+
+def _xml_file(file: DataFile, files: Files) -> DataFile | None:
+    """The file that names the labels of an ARFF file, or None."""
+    xml = [other for other in files if other.has_suffix(".xml")]
+    if len(xml) > 1:
+        stem = PurePosixPath(file.base).stem
+        xml = [other for other in xml if stem.startswith(PurePosixPath(other.base).stem)] or xml
+    if len(xml) > 1:
+        listed = ", ".join(other.name for other in xml[:5])
+        raise DataError(f"{len(xml)} XML files ({listed}); expected one that names the labels")
+    return xml[0] if xml else None
 
 
 def _labels_of_xml(header: Header, file: DataFile, xml: DataFile) -> list[int]:

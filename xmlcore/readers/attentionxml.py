@@ -9,6 +9,8 @@ words and punctuation stand apart. The files for testing begin with `test`.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from xmlcore.dataset import DataError
 from xmlcore.readers.files import DataFile, text_lines
 from xmlcore.readers.labels import LabelledTexts, with_labels
@@ -32,7 +34,8 @@ def _read(files: Files, options: Options) -> Parsed:
     if train is None:
         raise DataError(f"{files[0].name}: no train_labels.txt beside train_raw_texts.txt; expected both")
     parsed = with_labels(train, _side(files, "test"), options.limits, numbered=False)
-    return with_companions(parsed, files)
+    sides = [(_texts(files, side), find(files, f"{side}_labels.txt")) for side in ("train", "test")]
+    return with_companions(parsed, files, *chain.from_iterable(sides))
 
 
 def _side(files: Files, side: str) -> LabelledTexts | None:

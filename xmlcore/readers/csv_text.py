@@ -68,7 +68,7 @@ def _read(files: Files, options: Options) -> Parsed:
         raise DataError(f"{files[0].name}: no table; expected CSV with a row of column names")
     train, test = train_and_test(data, without_companions(files), "tables")
     tables = _table(train), None if test is None else _table(test)
-    return with_companions(parse_tables(*tables, options.limits), files)
+    return with_companions(parse_tables(*tables, options.limits), files, train, test)
 
 
 def _table(file: DataFile) -> Table:

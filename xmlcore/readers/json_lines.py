@@ -71,7 +71,7 @@ def _read(files: Files, options: Options) -> Parsed:
         raise DataError(f"{files[0].name}: no JSON object; expected one in each line, with text and labels")
     train, test = train_and_test(data, without_companions(files), "JSON")
     parsed = parse_tables(_table(train), None if test is None else _table(test), options.limits)
-    return with_companions(read_label_names(parsed, files), files)
+    return with_companions(read_label_names(parsed, files), files, train, test)
 
 
 def read_label_names(parsed: Parsed, files: Files) -> Parsed:
@@ -86,8 +86,8 @@ def read_label_names(parsed: Parsed, files: Files) -> Parsed:
     n_labels = max(part.Y.shape[1] for part in (parsed.train, parsed.test) if part is not None)
     if len(names) < n_labels:
         note = f"{file.name} has {len(names):,} names for {n_labels:,} labels and was left out."
-        return replace(parsed, notes=(*parsed.notes, note))
-    return replace(parsed, label_names=names)
+        return replace(parsed, notes=(*parsed.notes, note), used=(*parsed.used, file))
+    return replace(parsed, label_names=names, used=(*parsed.used, file))
 
 
 def read_texts(part: Part, file: DataFile, notes: list[str]) -> Part:

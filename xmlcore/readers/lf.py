@@ -61,10 +61,11 @@ def _read(files: Files, options: Options) -> Parsed:
     parts = {s: _part(features[s], labels[s], options, notes) for s in _SIDES if s in features}
     parsed = Parsed(parts["train"], parts.get("test"))
     json = {role(file): file for file in json_files(files)}
+    used = [found.get(side) for found in (features, labels, json) for side in parts]
     for side, part in parts.items():
         if side in json:
             parsed = replace(parsed, **{side: read_texts(part, json[side], notes)})
-    return with_companions(read_label_names(replace(parsed, notes=tuple(notes)), files), files)
+    return with_companions(read_label_names(replace(parsed, notes=tuple(notes)), files), files, *used)
 
 
 def _part(features: DataFile, labels: DataFile, options: Options, notes: list[str]) -> Part:

@@ -69,7 +69,8 @@ def _read(files: Files, options: Options) -> Parsed:
         notes.append(f"Instances are the columns of the {turned}.")
     if len({sparse.issparse(part.X) for part in parts.values()}) > 1:
         parts = {side: Part(part.Y, sparse.csr_array(part.X)) for side, part in parts.items()}
-    return with_companions(Parsed(parts["train"], parts.get("test"), notes=tuple(dict.fromkeys(notes))), files)
+    parsed = Parsed(parts["train"], parts.get("test"), notes=tuple(dict.fromkeys(notes)))
+    return with_companions(parsed, files, train_file, test_file)
 
 
 def _pairs(file: DataFile, limits: Limits) -> dict[str, _Pair]:

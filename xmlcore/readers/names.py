@@ -70,31 +70,37 @@ def read_texts(file: DataFile, rows: int, notes: list[str]) -> list[str] | None:
     return texts
 
 
-def with_companions(parsed: Parsed, files: Files) -> Parsed:
+def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Parsed:
     """`parsed` with what lies beside the data: names where they fit (where they do not, a note says so), pairs to mask,
     and the label counts of a training set that this is a sample of.
+
+    data: the files that `parsed` was read from.
 
     Raises DataError, naming file and line, where such a file cannot be read, a pair names no instance, or the counts
     are not those of these labels.
     """
-    notes = list(parsed.notes)
+    notes, used = list(parsed.notes), [*parsed.used, *data]
     parts = {"train": parsed.train, "test": parsed.test}
     sides = [part for part in parts.values() if part is not None]
     n_labels = max(part.Y.shape[1] for part in sides)
     n_features = max(_width(part) for part in sides)
     label_names, feature_names = parsed.label_names, parsed.feature_names
     if label_names is None:
-        label_names = _fitting(find(files, *LABEL_NAMES), n_labels, "labels", notes)
+        used.append(find(files, *LABEL_NAMES))
+        label_names = _fitting(used[-1], n_labels, "labels", notes)
     if feature_names is None and n_features:
-        feature_names = _fitting(find(files, *FEATURE_NAMES), n_features, "features", notes)
+        used.append(find(files, *FEATURE_NAMES))
+        feature_names = _fitting(used[-1], n_features, "features", notes)
     for side, part in parts.items():
         if part is not None:
-            parts[side] = _with_side(part, side, files, notes)
+            parts[side] = _with_side(part, side, files, notes, used)
     about = _about(find(files, ABOUT))
+    used += [find(files, ABOUT), find(files, GIVEN_COUNTS)]
     if counts := find(files, GIVEN_COUNTS):
         size = max(n_labels, 0 if label_names is None else len(label_names))
         about["given_label_counts"] = _given_counts(counts, size, about.get("given_n_train"))
-    return replace(parsed, **parts, **about, label_names=label_names, feature_names=feature_names, notes=tuple(notes))
+    names = {"label_names": label_names, "feature_names": feature_names}
+    return replace(parsed, **parts, **about, **names, notes=tuple(notes), used=tuple(used))
 
 
 def _width(part: Part) -> int:
@@ -112,10 +118,11 @@ def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> 
     return names
 
 
-def _with_side(part: Part, side: str, files: Files, notes: list[str]) -> Part:
+def _with_side(part: Part, side: str, files: Files, notes: list[str], used: list[DataFile | None]) -> Part:
     rows = part.Y.shape[0]
     names = find(files, f"{side}_names.txt")
     if part.names is None and names is not None:
+        used.append(names)
         found = read_names(names, rows)
         if len(found) == rows:
             part = replace(part, names=found)
@@ -123,6 +130,7 @@ def _with_side(part: Part, side: str, files: Files, notes: list[str]) -> Part:
             notes.append(f"{names.name} has {len(found):,} names for {rows:,} instances and was left out.")
     masks = [file for file in files if file.base.lower().startswith("filter") and role(file) == side]
     if part.masked is None and masks:
+        used.append(masks[0])
         masked = read_pairs(masks[0], rows)
         part = replace(part, masked=masked)
         notes.append(f"{len(masked[0]):,} pairs of {masks[0].name} are masked before ranking in {side}.")

@@ -118,7 +118,8 @@ def read_layout(layout: Layout, chosen: list[Key], files: Files, options: Option
         names = ", ".join(layout.blocks[key]["train"].name for key in chosen)
         notes.append(f"The features are {len(chosen)} blocks side by side: {names}.")
     parsed = Parsed(parts["train"], parts.get("test"), notes=tuple(notes))
-    return with_companions(parsed, files)
+    used += [_text_file(layout, side, files) for side in sides] + [_group_file(layout, files)]
+    return with_companions(parsed, files, *used)
 
 
 def _read_side(layout: Layout, chosen: list[Key], side: str, files: Files, options: Options, notes: list[str]) -> Part:
@@ -136,8 +137,9 @@ def _read_side(layout: Layout, chosen: list[Key], side: str, files: Files, optio
             )
         blocks.append(block)
     part = Part(Y, blocks[0] if len(blocks) == 1 else tuple(blocks))
-    part = replace(part, texts=_texts(layout, side, files, Y.shape[0], notes))
-    if side == "train" and (group := _beside(layout, files, ("groups.trn.npy",))):
+    if text := _text_file(layout, side, files):
+        part = replace(part, texts=read_texts(text, Y.shape[0], notes))
+    if side == "train" and (group := _group_file(layout, files)):
         groups = load_vector(group)
         if len(groups) != Y.shape[0]:
             raise located(group, None, f"has {len(groups)} entries for {Y.shape[0]} instances")
@@ -145,10 +147,13 @@ def _read_side(layout: Layout, chosen: list[Key], side: str, files: Files, optio
     return part
 
 
-def _texts(layout: Layout, side: str, files: Files, rows: int, notes: list[str]) -> list[str] | None:
+def _text_file(layout: Layout, side: str, files: Files) -> DataFile | None:
     short = "trn" if side == "train" else "tst"
-    file = _beside(layout, files, (f"x.{short}.txt", f"{side}_raw_texts.txt"))
-    return None if file is None else read_texts(file, rows, notes)
+    return _beside(layout, files, (f"x.{short}.txt", f"{side}_raw_texts.txt"))
+
+
+def _group_file(layout: Layout, files: Files) -> DataFile | None:
+    return _beside(layout, files, ("groups.trn.npy",))
 
 
 def _beside(layout: Layout, files: Files, names: tuple[str, ...]) -> DataFile | None:

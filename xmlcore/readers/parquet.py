@@ -36,7 +36,7 @@ def _read(files: Files, options: Options) -> Parsed:
         raise DataError(f"{files[0].name}: does not begin as a Parquet file does; expected one")
     train, test = train_and_test(data, without_companions(files), "Parquet")
     tables = _table(train, options.limits), None if test is None else _table(test, options.limits)
-    return with_companions(parse_tables(*tables, options.limits), files)
+    return with_companions(parse_tables(*tables, options.limits), files, train, test)
 
 
 def _table(file: DataFile, limits: Limits) -> Table:

@@ -61,7 +61,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A data set as its files have it; `test` is None where they have no test instances."""
+    """A data set as its files have it; `test` is None where they have no test instances.
+
+    used: the files that it comes from, those too of which a note says why they were left out.
+    """
 
     train: Part
     test: Part | None = None
@@ -74,6 +77,7 @@ class Parsed:
     given_n_train: int | None = None
     name: str | None = None
     notes: tuple[str, ...] = ()
+    used: tuple[DataFile | None, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,10 @@ from xmlcore.readers import (
     xmc_base,
 )
 from xmlcore.readers.assemble import assemble
-from xmlcore.readers.files import is_text, opened
+from xmlcore.readers.files import is_text, located, opened, role
 from xmlcore.readers.limits import LIMITS, Limits
-from xmlcore.readers.parts import Files, Format, Options
+from xmlcore.readers.names import without_companions
+from xmlcore.readers.parts import Files, Format, Options, Parsed
 
 # In the order in which they are listed to people, the most usual first.
 FORMATS: dict[str, Format] = {
@@ -50,6 +51,7 @@ FORMATS: dict[str, Format] = {
 
 _EXPECTED = f"expected one of: {'; '.join(form.title for form in FORMATS.values())}"
 _SUFFIXES = re.compile(r"(?i)(\.(zip|tgz|tar|gz|txt|arff|xml|npz|npy|csv|tsv|jsonl?|svm|libsvm|mat|parquet|dat))+$")
+_FOR_PEOPLE = re.compile(r"(?i)(readme|licen[cs]e|citation|changelog)\b")
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,28 @@ def read(
             parsed = chosen.read(files, Options(split_column, limits))
         except MemoryError as error:
             raise DataError(f"{files[0].name} needs more memory than there is; expected a smaller data set") from error
+        parsed = _with_unused(parsed, files, chosen)
         called = _called(path_or_paths)
         if name is not None:
             parsed = replace(parsed, name=name)
         return assemble(parsed, called, f"{called}, read as: {chosen.title}.", test_share, seed)
+
+
+def _with_unused(parsed: Parsed, files: Files, form: Format) -> Parsed:
+    """`parsed` with a note of the files that are no part of it.
+
+    Raises DataError where one of them is named as the test set, and there is no other.
+    """
+    unused = [file for file in files if file not in parsed.used and not _FOR_PEOPLE.match(file.base)]
+    for file in without_companions(unused):
+        if parsed.test is None and role(file) == "test":
+            what = f"is named as the test set, but is no part of a data set in the format {form.title}"
+            raise located(file, None, f"{what}; expected training and test instances in one format")
+    if not unused:
+        return parsed
+    listed = ", ".join(file.name for file in unused[:5]) + (f" and {len(unused) - 5} more" if unused[5:] else "")
+    note = f"Not used: {listed}. Names of labels would be in label_names.txt, one in a line."
+    return replace(parsed, notes=(*parsed.notes, note if parsed.label_names is None else f"Not used: {listed}."))
 
 
 def recognise(path_or_paths: str | Path | Sequence[str | Path], *, limits: Limits = LIMITS) -> Recognition:

@@ -126,7 +126,7 @@ def _read(files: Files, options: Options) -> Parsed:
     if shared.size:
         notes.append(f"{shared.size:,} instances are in both train and test.")
     parsed = Parsed(take_part(part, rows[0]), take_part(part, rows[1]), notes=tuple(notes))
-    return with_companions(parsed, files)
+    return with_companions(parsed, files, *data, *splits)
 
 
 def read_pair(files: Files, data: Files, read_file: Callable[[DataFile], SparseLines]) -> Parsed:
@@ -142,7 +142,7 @@ def read_pair(files: Files, data: Files, read_file: Callable[[DataFile], SparseL
     test = None if test_file is None else read_file(test_file)
     notes = _label_notes(train, *([] if test is None else [test]))
     parsed = Parsed(Part(train.Y, train.X), None if test is None else Part(test.Y, test.X), notes=tuple(notes))
-    return with_companions(parsed, files)
+    return with_companions(parsed, files, train_file, test_file)
 
 
 def _read_file(file: DataFile, options: Options) -> SparseLines:

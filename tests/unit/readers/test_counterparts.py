@@ -170,4 +170,34 @@ def test_companions_and_split_files_are_no_counterparts(put, tmp_path):
     assert read(tmp_path / "set", format="xc-text").n_train == 1
     put("set/trainingSplit.txt", "0 0:1\n1 1:1\n").parent.joinpath("trn_names.txt").unlink()
     put("set/tstSplit.txt", "1\n").parent.joinpath("trSplit.txt").unlink()
-    assert read(tmp_path / "set", format="xc-text").n_train == 1
+    with pytest.raises(DataError, match=r"tstSplit\.txt: is named as the test set, but is no part of"):
+        read(tmp_path / "set", format="xc-text")
+
+
+TABLE = "text,labels\n" + "some words,a\nother words,b\n" * 5
+LINES = '{"text": "some words", "labels": ["a"]}\n{"text": "other words", "labels": ["b"]}\n' * 5
+
+
+def test_a_test_set_in_another_format_is_named_and_never_left_out(put, tmp_path):
+    put("set/small_train.csv", TABLE)
+    put("set/small_test.jsonl", LINES)
+    with pytest.raises(DataError, match=r"small_(test\.jsonl|train\.csv).*(named as the test set|one named train)"):
+        read(tmp_path / "set")
+
+
+@pytest.mark.parametrize("extra", ["small.jsonl", "picture.png", "my_label_list.txt", "prose.txt"])
+def test_files_that_are_no_part_of_the_data_set_are_named(put, tmp_path, extra):
+    put("set/small.csv", TABLE)
+    assert not any("Not used" in note for note in read(tmp_path / "set").notes)
+    put(f"set/{extra}", LINES if extra.endswith("jsonl") else "one\ntwo\n")
+    put("set/README.md", "What this is.\n")
+    ds = read(tmp_path / "set", format="csv")
+    assert [note for note in ds.notes if "Not used" in note] == [f"Not used: {extra}."]
+    assert ds.n_train + ds.n_test == 10
+
+
+def test_where_labels_have_no_names_it_is_said_what_the_file_would_be_called(put, tmp_path):
+    put("set/small.txt", "2 2 2\n0 0:1\n1 1:1\n")
+    put("set/my_label_list.txt", "sport\nlocal\n")
+    notes = read(tmp_path / "set").notes
+    assert "Not used: my_label_list.txt. Names of labels would be in label_names.txt, one in a line." in notes
