@@ -82,7 +82,7 @@ def read_predictions(
         file = files[0]
         if file.has_suffix(".npz", ".npy") or is_array_archive(file.path):
             check_expansion([file], limits)
-            scores = load_matrix(file, limits)
+            scores = load_matrix(file, limits, np.float64)
         elif not is_text(file):
             raise located(file, None, "is neither text nor .npz; expected predictions")
         elif _is_pairs(file):
@@ -148,7 +148,9 @@ def write_predictions(
     instance_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
 ) -> None:
-    """Write a ranking as "npz" (float32), "text" or "csv", so that `read_predictions` and other tools read it.
+    """Write a ranking as "npz", "text" or "csv", so that `read_predictions` and other tools read it.
+
+    Scores are written in float32 where that is what they are, else in float64: the order comes back as it was.
 
     instance_names, label_names: written in the CSV in place of numbers, each on one line. Where two of them are alike
     then, or one cannot stand in a CSV, that whole column is written in numbers, which `read_predictions` takes for what
@@ -161,10 +163,12 @@ def write_predictions(
         raise DataError(f"format is {format!r}; expected one of {', '.join(PREDICTION_FORMATS)}")
     path = Path(path)
     rows, n_labels = predictions.top.shape[0], predictions.n_labels
+    single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
+    digits = 9 if single else 17
     if format == "npz":
         row, place = np.nonzero(predictions.top >= 0)
         labels = predictions.top[row, place]
-        scores = predictions.scores[row, place].astype(np.float32)
+        scores = predictions.scores[row, place].astype(np.float32 if single else np.float64)
         matrix = sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels))
         with whole_file(path if path.name.endswith(".npz") else path.with_name(f"{path.name}.npz")) as target:
             sparse.save_npz(target, matrix)
@@ -172,7 +176,7 @@ def write_predictions(
         with whole_file(path) as target, target.open("w", encoding="utf-8", newline="\n") as out:
             out.write(f"{rows} {n_labels}\n")
             for top, scores in zip(predictions.top, predictions.scores, strict=True):
-                out.write(" ".join(f"{a}:{s:.9g}" for a, s in zip(top, scores, strict=True) if a >= 0) + "\n")
+                out.write(" ".join(f"{a}:{s:.{digits}g}" for a, s in zip(top, scores, strict=True) if a >= 0) + "\n")
     else:
         instances = _cells(instance_names, rows, "instance_names")
         labels = _cells(label_names, n_labels, "label_names")
@@ -181,7 +185,7 @@ def write_predictions(
             writer.writerow(_COLUMNS)
             for row, place in zip(*np.nonzero(predictions.top >= 0), strict=True):
                 score = predictions.scores[row, place]
-                writer.writerow((instances[row], labels[predictions.top[row, place]], f"{score:.9g}"))
+                writer.writerow((instances[row], labels[predictions.top[row, place]], f"{score:.{digits}g}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +280,7 @@ def _read_pairs(file: DataFile, n_rows: int, n_labels: int) -> sparse.csr_array:
         n_features=n_labels,
         max_columns=n_labels,
         called="label",
+        dtype=np.float64,
     )
     return drop_blank_end(lines, n_rows).X
 
@@ -298,9 +303,9 @@ def _read_table(
     columns = {name: [_one_line(row[at]) for row in cells] for name, at in places.items()}
     row = _indices(file, numbers, columns["instance"], n_rows, instance_names, "instance")
     label = _indices(file, numbers, columns["label"], n_labels, label_names, "label")
-    score = np.empty(len(cells), dtype=np.float32)
+    score = np.empty(len(cells))
     for at, cell in enumerate(columns["score"]):
-        if not _is_number(cell) or not abs(float(cell)) < np.finfo(np.float32).max:
+        if not _is_number(cell) or not np.isfinite(float(cell)):
             raise located(file, numbers[at], f"the score {cell!r} is no finite number")
         score[at] = float(cell)
     order = np.lexsort((label, row))

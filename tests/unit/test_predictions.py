@@ -109,6 +109,18 @@ def test_our_ranking_comes_back_from_every_format(seed, k, kind, weigh, tmp_path
     assert (read.n_labels, read.fewest, read.top.shape[1]) == (7, written.fewest, min(k, 7))
 
 
+@pytest.mark.parametrize("kind", PREDICTION_FORMATS)
+def test_scores_that_single_precision_cannot_tell_apart_keep_their_order(kind, tmp_path):
+    scores = np.array([[0.99999999, 0.0, 0.999999999, 0.5], [1e-50, 1e-60, 0.0, 0.0]])
+    theirs = predictions_from_scores("theirs", scores, 4)
+    assert theirs.top[0].tolist() == [2, 0, 3, 1]
+    path = tmp_path / ("scores.npz" if kind == "npz" else "scores.csv")
+    write_predictions(path, theirs, kind)
+    read = read_predictions(path, 2, 4)
+    assert read.top.tolist() == [[2, 0, 3, -1], [0, 1, -1, -1]]
+    np.testing.assert_allclose(read.scores[0, :3], theirs.scores[0, :3], rtol=1e-14)
+
+
 def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):
     path = tmp_path / "scores.tsv"
     path.write_text(

@@ -47,14 +47,14 @@ def check_expansion(files: list[DataFile], limits: Limits) -> None:
             raise located(file, None, f"expands to more than {limits.max_ratio} times its size; expected data")
 
 
-def load_matrix(file: DataFile, limits: Limits) -> Block:
-    """The matrix in a `.npy` or `.npz` file, in float32: CSR (sorted, without zeros), or dense with two dimensions.
+def load_matrix(file: DataFile, limits: Limits, dtype: type = np.float32) -> Block:
+    """The matrix in a `.npy` or `.npz` file, in that precision: CSR (sorted, without zeros), or dense, two-dimensional.
 
     Raises DataError, naming the file, where it is damaged or holds Python objects, another kind of array, an index that
     is out of range or occurs twice in a row, or a value that is not finite.
     """
     try:
-        matrix = _load(file, limits)
+        matrix = _load(file, limits, dtype)
     except DataError:
         raise
     except _UNREADABLE as error:
@@ -82,22 +82,22 @@ def load_vector(file: DataFile) -> np.ndarray:
     return vector.astype(np.int64)
 
 
-def _load(file: DataFile, limits: Limits) -> Block:
+def _load(file: DataFile, limits: Limits, dtype: type) -> Block:
     if file.has_suffix(".npy"):
         size = file.path.stat().st_size
         with file.path.open("rb") as stream:
             if size <= _MAP_FROM:
-                return _dense(_read_array(stream, size, file), file, limits)
+                return _dense(_read_array(stream, size, file), file, limits, dtype)
             _header(stream, size, file)
-        return _dense(np.load(file.path, mmap_mode="r", allow_pickle=False), file, limits)
+        return _dense(np.load(file.path, mmap_mode="r", allow_pickle=False), file, limits, dtype)
     arrays = {}
     with zipfile.ZipFile(file.path) as archive:
         for member in archive.infolist():
             with archive.open(member) as stream:
                 arrays[member.filename.removesuffix(".npy")] = _read_array(stream, member.file_size, file)
     if len(arrays) == 1 and "data" not in arrays:
-        return _dense(next(iter(arrays.values())), file, limits)
-    return _sparse(arrays, file, limits)
+        return _dense(next(iter(arrays.values())), file, limits, dtype)
+    return _sparse(arrays, file, limits, dtype)
 
 
 def _header(stream: BinaryIO, size: int, file: DataFile) -> None:
@@ -121,16 +121,16 @@ def _read_array(stream: BinaryIO, size: int, file: DataFile) -> np.ndarray:
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _dense(array: np.ndarray, file: DataFile, limits: Limits) -> np.ndarray:
+def _dense(array: np.ndarray, file: DataFile, limits: Limits, dtype: type) -> np.ndarray:
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise located(file, None, f"holds {array.dtype} of shape {array.shape}; expected numbers in rows and columns")
     if array.shape[1] > limits.max_columns:
         raise located(file, None, f"has {array.shape[1]} columns; expected at most {limits.max_columns}")
     with np.errstate(over="ignore"):
-        return array if array.dtype == np.float32 else array.astype(np.float32)
+        return array if array.dtype == dtype else array.astype(dtype)
 
 
-def _sparse(arrays: dict[str, np.ndarray], file: DataFile, limits: Limits) -> sparse.csr_array:
+def _sparse(arrays: dict[str, np.ndarray], file: DataFile, limits: Limits, dtype: type) -> sparse.csr_array:
     kind = np.asarray(arrays.get("format", "csr")).item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     needed = ("data", "row", "col", "shape") if kind == "coo" else ("data", "indices", "indptr", "shape")
@@ -152,7 +152,7 @@ def _sparse(arrays: dict[str, np.ndarray], file: DataFile, limits: Limits) -> sp
     if "format" not in arrays and len(places[1]) != rows + 1 and len(places[1]) == columns + 1:
         kind = "csc"
     with np.errstate(over="ignore"):
-        data = data.astype(np.float32, copy=False)
+        data = data.astype(dtype, copy=False)
     if kind == "coo":
         fits = len(data) == len(places[0]) == len(places[1])
         if not (fits and _within(places[0], rows) and _within(places[1], columns)):

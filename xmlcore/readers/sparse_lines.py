@@ -51,6 +51,7 @@ def read_sparse_lines(
     n_labels: int | None = None,
     max_columns: int,
     called: str = "feature",
+    dtype: type = np.float32,
 ) -> SparseLines:
     """Reads every line of a file after `skip_lines`.
 
@@ -62,6 +63,7 @@ def read_sparse_lines(
         n_features, n_labels: the widths if they are known; an index that does not fit is an error.
         max_columns: the bound on both where they are not known.
         called: what stands before a colon, for messages.
+        dtype: the precision of X.
 
     Raises DataError, naming file and line, for anything else than such lines.
     """
@@ -76,7 +78,7 @@ def read_sparse_lines(
             text = np.frombuffer(piece, np.uint8)
             lines = piece.count(b"\n")
             # `1:1 ` is the shortest feature and `1,` the shortest label.
-            features, values = np.empty(len(piece) // 3 + 2, np.int32), np.empty(len(piece) // 3 + 2, np.float32)
+            features, values = np.empty(len(piece) // 3 + 2, np.int32), np.empty(len(piece) // 3 + 2, dtype)
             labels = np.empty(len(piece) // 2 + 2, np.int32)
             counts, label_counts = np.empty(lines, np.int64), np.empty(lines, np.int64)
             report = np.zeros(kernel.REPORT_SIZE, np.int64)
@@ -100,7 +102,7 @@ def read_sparse_lines(
     label_width = int(totals[kernel.WIDEST_LABEL]) if n_labels is None else n_labels
     label_indices = _joined(label_pieces, np.int32)
     return SparseLines(
-        X=_csr(_joined(value_pieces, np.float32), _joined(feature_pieces, np.int32), row_features, width),
+        X=_csr(_joined(value_pieces, dtype), _joined(feature_pieces, np.int32), row_features, width),
         Y=_csr(np.ones(len(label_indices), np.float32), label_indices, row_labels, label_width),
         valued_labels=int(totals[kernel.VALUED_LABELS]),
         dropped_labels=int(totals[kernel.DROPPED_LABELS]),
