@@ -2,9 +2,9 @@
 
     OPENBLAS_NUM_THREADS=2 python -m benchmarks [part ...] [--folder /var/tmp]
 
-Parts: the names of the shapes, inner-loops, peers, growth, path; all by default, which takes about two hours on two
-cores and needs 24 GB of memory and 20 GB in the folder for temporary files. For a table smaller or cut down, see the
-modules themselves.
+Parts: the names of the shapes, inner-loops, peers, growth, path, reading, browser; all by default, which takes about
+two hours on two cores and needs 24 GB of memory and 20 GB in the folder for temporary files; browser needs Debian's
+`chromium`. For a table smaller or cut down, see the modules themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from pathlib import Path
 
 from benchmarks.stages import TARGETS
 
-MODULES = {"inner-loops": "micro", "peers": "peers", "growth": "growth", "path": "path"}
+MODULES = {
+    "inner-loops": "micro",
+    "peers": "peers",
+    "growth": "growth",
+    "path": "path",
+    "reading": "reading",
+    "browser": "browser",
+}
 
 
 def main() -> int:

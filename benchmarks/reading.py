@@ -14,16 +14,18 @@ import argparse
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.measure import number, write_table
 from xmlcore.dataset import Dataset
 from xmlcore.readers import read
 
+MEGABYTES, REPEAT = 100.0, 3
 N_FEATURES, N_LABELS, PER_ROW, ROWS_AT_ONCE = 100_000, 4_000, 100, 1_000
 
 
@@ -82,28 +84,46 @@ def held(matrix: sparse.csr_array) -> int:
     return matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
 
 
+def table(folder: Path, megabytes: float, repeat: int) -> Iterator[str]:
+    """The lines of the table, for a file that is made in the folder."""
+    make_file(folder / "train.txt", megabytes)
+    (folder / "test.txt").write_text(f"1 {N_FEATURES} {N_LABELS}\n0 0:1\n", encoding="utf-8")
+    megabytes = (folder / "train.txt").stat().st_size / 1e6
+    ds = read_ours(folder)
+    X, Y = read_theirs(folder)
+    result = held(ds.X_train) + held(ds.Y_train)
+    same = abs(ds.X_train - X).max() == 0 and sum(map(len, Y)) == ds.Y_train.nnz
+    yield "# Reading text"
+    yield ""
+    yield (
+        f"{megabytes:.0f} MB, {ds.n_train:,} instances, {ds.X_train.nnz:,} values; result {result / 1e6:.0f} MB; best "
+        f"of {repeat}. Both read {'the same values and as many labels' if same else '**different values or labels**'}."
+    )
+    yield ""
+    yield "| reader | seconds | MB/s | peak, MB | times the result |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, work in (("xmlcore.readers.read", read_ours), ("sklearn load_svmlight_file", read_theirs)):
+        seconds = best_seconds(lambda work=work: work(folder), repeat)
+        peak = peak_bytes(lambda work=work: work(folder))
+        yield (
+            f"| {name} | {number(seconds)} | {number(megabytes / seconds)} | {number(peak / 1e6)} "
+            f"| {number(peak / result)} |"
+        )
+
+
 def main() -> None:
-    """Makes the file, measures both readers, and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--megabytes", type=float, default=100)
-    parser.add_argument("--repeat", type=int, default=3)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        make_file(folder / "train.txt", arguments.megabytes)
-        (folder / "test.txt").write_text(f"1 {N_FEATURES} {N_LABELS}\n0 0:1\n", encoding="utf-8")
-        megabytes = (folder / "train.txt").stat().st_size / 1e6
-        ds = read_ours(folder)
-        X, Y = read_theirs(folder)
-        result = held(ds.X_train) + held(ds.Y_train)
-        print(f"{megabytes:.0f} MB, {ds.n_train:,} instances, {ds.X_train.nnz:,} values; result {result / 1e6:.0f} MB")
-        same = abs(ds.X_train - X).max() == 0 and sum(map(len, Y)) == ds.Y_train.nnz
-        print(f"both read the same values and as many labels: {same}")
-        print(f"{'':34}{'seconds':>9}{'MB/s':>8}{'peak MB':>9}{'× result':>10}")
-        for name, work in (("xmlcore.readers.read", read_ours), ("sklearn load_svmlight_file", read_theirs)):
-            seconds = best_seconds(lambda work=work: work(folder), arguments.repeat)
-            peak = peak_bytes(lambda work=work: work(folder))
-            print(f"{name:34}{seconds:9.2f}{megabytes / seconds:8.0f}{peak / 1e6:9.0f}{peak / result:10.2f}")
+    """Makes the file, measures both readers, prints the table, and stores it where nothing was cut down."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, default=MEGABYTES)
+    parser.add_argument("--repeat", type=int, default=REPEAT)
+    choice = parser.parse_args()
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for line in table(Path(folder), choice.megabytes, choice.repeat):
+            lines.append(line)
+            print(line, flush=True)
+    if (choice.megabytes, choice.repeat) == (MEGABYTES, REPEAT):
+        print(f"\nstored as {write_table('reading', lines)}")
 
 
 if __name__ == "__main__":

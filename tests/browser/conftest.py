@@ -16,17 +16,22 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 SECONDS = 180
+NO_CHROMIUM = "no Chromium on this machine: apt-get install chromium"
+
+
+def chromium_path() -> str | None:
+    """Where Chromium is on this machine, or None."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[object]:
     """Debian's Chromium, driven by playwright; skips where there is none, unless a browser is required."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = chromium_path()
     if path is None:
-        reason = "no Chromium on this machine: apt-get install chromium"
         if os.environ.get("XMLCORE_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+            pytest.fail(NO_CHROMIUM)
+        pytest.skip(NO_CHROMIUM)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -36,14 +41,14 @@ def chromium() -> Iterator[object]:
 
 
 class Server:
-    """The app, started as the README says, on a free port, with its log in a file."""
+    """The app, started as the README says, or another script; on a free port, with its log in a file."""
 
-    def __init__(self, log: Path, cache: Path) -> None:
+    def __init__(self, log: Path, cache: Path, script: str | Path = "app.py", **environment: str) -> None:
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
             port = sock.getsockname()[1]
         self.url, self.log, self.cache = f"http://127.0.0.1:{port}", log, cache
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
         command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
         with log.open("w") as stream:
             self.process = subprocess.Popen(
@@ -52,7 +57,7 @@ class Server:
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env={key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
-                | {"XMLCORE_CACHE": str(cache)},
+                | {"XMLCORE_CACHE": str(cache), **environment},
             )
         deadline = time.monotonic() + SECONDS
         while True:
@@ -104,6 +109,13 @@ def wait_until_idle(page) -> None:
         timeout=SECONDS * 1000,
         polling=50,
     )
+
+
+def wait_until_factorised(page) -> None:
+    """Until the sidebar tells that every λ is at hand, and the page is idle."""
+    sidebar = page.locator("[data-testid='stSidebar']")
+    sidebar.get_by_text("factorised in").or_(sidebar.get_by_text("read from the cache")).first.wait_for()
+    wait_until_idle(page)
 
 
 @pytest.fixture(scope="session")

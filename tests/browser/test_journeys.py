@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.conftest import click_in_table, wait_until_idle
+from tests.browser.conftest import click_in_table, wait_until_factorised, wait_until_idle
 from xmlcore import fit_features, load_dataset, solve_direct
 from xmlcore.predictions import predictions_from_scores, write_predictions
 
@@ -20,9 +20,7 @@ def direct_scores(ds, X_new):
 
 def open_when_factorised(visit, url):
     page = visit(url)
-    sidebar = page.locator("[data-testid='stSidebar']")
-    sidebar.get_by_text("factorised in").or_(sidebar.get_by_text("read from the cache")).first.wait_for()
-    wait_until_idle(page)
+    wait_until_factorised(page)
     return page
 
 

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from tests.browser.conftest import card_numbers, set_slider, slider, slider_value, wait_until_idle
+from tests.browser.conftest import (
+    card_numbers,
+    set_slider,
+    slider,
+    slider_value,
+    wait_until_factorised,
+    wait_until_idle,
+)
 from xmlcore import load_dataset
 
 REG_LAMBDA, A, B, K = 7.3, 0.83, 2.1, 4
@@ -62,9 +69,7 @@ def assert_page_is_exact(page) -> None:
 
 def test_numbers_set_by_hand_are_those_of_a_float64_solve_and_kept_across_pages(server, visit):
     page = visit(server.url)
-    sidebar = page.locator("[data-testid='stSidebar']")
-    sidebar.get_by_text("factorised in").or_(sidebar.get_by_text("read from the cache")).first.wait_for()
-    wait_until_idle(page)
+    wait_until_factorised(page)
     field = page.get_by_label("λ, typed", exact=True)
     field.fill("7.3")
     field.press("Enter")
