@@ -230,11 +230,13 @@ class LabelRows:
 
 
 def rows_of_label(evaluation: Evaluation, k: int, Y: sparse.csr_array, label: int) -> LabelRows:
-    """Where weighting won or lost a label. Raises DataError for a K that was not evaluated and an unknown label."""
+    """Where weighting won or lost a label.
+
+    Raises DataError for a K that was not evaluated, labels Y of other rows, and an unknown label.
+    """
     _label_hits(evaluation, k)
-    Y = as_labels(Y)
-    if not 0 <= label < Y.shape[1]:
-        raise DataError(f"label is {label}; expected an index from 0 to {Y.shape[1] - 1}")
+    Y = _labels_of(evaluation, Y)
+    label = as_whole(label, "label", at_least=0, at_most=Y.shape[1] - 1)
     rows = np.flatnonzero(Y[:, [label]].toarray()[:, 0])
     before = (evaluation.ridge.top[rows, :k] == label).any(axis=1)
     after = (evaluation.ps.top[rows, :k] == label).any(axis=1)
@@ -263,6 +265,13 @@ class InstanceMarks:
     n_relevant: np.ndarray
 
 
+def _labels_of(evaluation: Evaluation, Y: object) -> sparse.csr_array:
+    labels, expected = as_labels(Y), (evaluation.n_rows, evaluation.ridge.label_hits.shape[1])
+    if labels.shape != expected:
+        raise DataError(f"Y has shape {labels.shape}; expected {expected}, the rows and labels of the evaluation")
+    return labels
+
+
 def instance_marks(
     evaluation: Evaluation, k: int, Y: sparse.csr_array, label_counts: np.ndarray, tail_below: int
 ) -> InstanceMarks:
@@ -272,7 +281,7 @@ def instance_marks(
     """
     _label_hits(evaluation, k)
     tail = _as_counts(label_counts) < tail_below
-    ruler = make_ruler(Y, None, k)
+    ruler = make_ruler(_labels_of(evaluation, Y), None, k)
     if tail.size != ruler.Y.shape[1]:
         raise DataError(f"label_counts has {tail.size} entries; expected one for each of {ruler.Y.shape[1]} labels")
     in_tail = (ruler.Y @ tail.astype(np.float64)).astype(np.int64)

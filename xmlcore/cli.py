@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
+from xmlcore.checks import as_whole
 from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
@@ -25,7 +26,7 @@ from xmlcore.metrics import SHORT_NAMES
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.ridge import RidgeFactorization, solve_direct
+from xmlcore.ridge import RidgeFactorization, check_reg_lambda, solve_direct
 from xmlcore.store import Store, StoreError
 from xmlcore.units import in_units
 
@@ -35,22 +36,27 @@ _LINE_SECONDS = 0.5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code. arguments: those of the process where None."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that has no λ
     try:
         try:
             return _run(arguments)
         finally:
             print(end="", flush=True)  # here and not as Python ends, so that a closed pipe shows in time
-    except BrokenPipeError:
+    except OSError as error:  # of what is printed: files are read and written with errors of their own
         _drop_output()
+        if not isinstance(error, BrokenPipeError):
+            print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
         return 1
 
 
 def _drop_output() -> None:
-    """Sends what cannot be written to a closed pipe nowhere, or Python would complain of it as it ends."""
+    """Sends what cannot be written nowhere, or Python would complain of it as it ends."""
     for stream in (sys.stdout, sys.stderr):
         try:
             print(end="", file=stream, flush=True)
-        except BrokenPipeError:
+        except OSError:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
@@ -149,8 +155,11 @@ def _loaded(name_or_path: str) -> Dataset:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
+    check_reg_lambda(options.reg_lambda)
+    for k in options.K:
+        as_whole(k, "K", at_least=1)
     raw = _loaded(options.data)
-    recipe = FeatureRecipe.parse(options.features) if options.features else default_recipe(raw)
+    recipe = default_recipe(raw) if options.features is None else FeatureRecipe.parse(options.features)
     refuse_unfitting(raw, recipe)
     data, _ = fit_features(raw, recipe)
     A = data.A if options.A is None else options.A

@@ -17,6 +17,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -31,6 +32,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from xmlcore.checks import as_number
 from xmlcore.dataset import DataError, Features, as_blocks
 from xmlcore.units import in_units
 
@@ -39,6 +41,7 @@ LARGEST_DEFAULT = 20_000_000_000  # bytes
 _CHUNK = 1 << 22
 _ABANDONED = 60.0  # seconds after which a temporary directory that nobody has locked is removed
 
+_VERSION = re.compile(r"\.\d{20}-[0-9a-f]{8}$")
 _log = logging.getLogger(__name__)
 
 
@@ -88,8 +91,8 @@ class Store:
         Raises StoreError where the folder cannot be made or written, or belongs to somebody else; DataError where
         max_bytes is not above 0.
         """
-        if max_bytes is not None and not max_bytes > 0:
-            raise DataError(f"max_bytes must be above 0; it is {max_bytes}")
+        if max_bytes is not None:
+            max_bytes = int(as_number(max_bytes, "max_bytes", above=0))
         self.notices: deque[str] = deque(maxlen=20)
         try:
             self.folder = Path(folder if folder is not None else default_folder()).absolute()
@@ -231,7 +234,9 @@ class Store:
 
     def _versions(self, key: str) -> list[Path]:
         """The directories of the key, the newest first."""
-        return sorted(self._root.glob(f"{_digest(key)}.*"), reverse=True)
+        return sorted(
+            (path for path in self._root.glob(f"{_digest(key)}.*") if _VERSION.search(path.name)), reverse=True
+        )
 
     def _evict(self, limit: int, spared: str) -> None:
         """Removes the least recently used entries until all but those of the spared digest take at most limit bytes."""
@@ -375,7 +380,7 @@ def _read_manifest(version: Path, key: str | None = None) -> dict:
         outer = json.loads((version / "manifest.json").read_bytes())
         entry = outer["entry"]
         whole = outer["crc32"] == _json_checksum(entry) and entry["format"] == FORMAT
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _Damaged(f"manifest.json: {error}") from error
     if not whole or (key is not None and entry["key"] != key):
         raise _Damaged("manifest.json does not match its checksum")

@@ -122,6 +122,35 @@ def test_the_module_runs_and_refuses_an_unknown_command():
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize("arguments", [["data"], ["evaluate", "FOLDER"]])
+def test_an_output_that_takes_nothing_is_an_error_in_one_line(folder, arguments):
+    command = [sys.executable, "-m", "xmlcore", *(str(folder) if a == "FOLDER" else a for a in arguments)]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == "error: the output cannot be written: No space left on device"
+    assert "Traceback" not in run.stderr
+
+
+def test_a_terminal_without_greek_gets_the_numbers_too(folder, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    command = [sys.executable, "-m", "xmlcore", "evaluate", str(folder)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="latin-1", check=False)
+    assert (run.returncode, run.stderr.count("Traceback")) == (0, 0)
+    assert "P@1" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [(["--K", "0"], "K is 0"), (["--reg-lambda", "-1"], "reg_lambda is -1"), (["--features", ""], "features")],
+)
+def test_options_are_looked_at_before_the_work(option, message, capsys, monkeypatch, folder):
+    if option[0] != "--features":
+        monkeypatch.setattr("xmlcore.cli.load_dataset", None)  # it is not called
+    assert main(["evaluate", str(folder), *option]) == 1
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments", [["data"], ["evaluate", "{folder}", "--K", "1"], ["convert", "{folder}", "{folder}2"]]
 )

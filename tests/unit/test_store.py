@@ -121,8 +121,9 @@ def test_objects_are_refused_because_they_would_need_pickle(store):
         store.put("k", {"words": np.array(["a", None], dtype=object)})
     with pytest.raises(DataError, match="meta of 'k' must be JSON"):
         store.put("k", {}, {"bad": {1, 2}})
-    with pytest.raises(DataError, match="max_bytes must be above 0; it is 0"):
-        Store(store.folder, max_bytes=0)
+    for size in (0, "5", float("nan")):
+        with pytest.raises(DataError, match="max_bytes is "):
+            Store(store.folder, max_bytes=size)
 
 
 class _Bomb:
@@ -165,6 +166,31 @@ def test_a_damaged_entry_is_dropped_with_a_notice_and_can_be_written_again(store
     assert list((store.folder / "store").iterdir()) == []
     assert store.put("ridge of bibtex", {"a": NUMBERS})
     np.testing.assert_array_equal(store.get("ridge of bibtex")[0]["a"], NUMBERS)
+
+
+def test_what_others_put_beside_an_entry_disturbs_nothing(store):
+    store.put("k", {"x": np.ones(3)})
+    (version,) = (store.folder / "store").glob("*.*")
+    (store.folder / "store" / f"{version.name.split('.')[0]}.zzz").mkdir()
+    assert store.put("k", {"x": np.zeros(3)})
+    assert store.get("k")[0]["x"].tolist() == [0, 0, 0]
+
+
+def test_a_manifest_nested_beyond_reading_is_damage(store):
+    store.put("k", {"x": np.ones(3)})
+    (version,) = (store.folder / "store").glob("*.*")
+    (version / "manifest.json").write_text("[" * 100_000)
+    assert store.get("k") is None
+    assert "damaged" in store.notices[-1]
+
+
+def test_a_scratch_folder_is_the_owners_alone_and_gone_at_the_end(store):
+    with store.scratch() as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "file").write_text("x")
+        Store(store.folder)  # sweeps: this one is in use
+        assert folder.exists()
+    assert not folder.exists()
 
 
 def test_damage_to_one_entry_leaves_the_others(store):
