@@ -348,6 +348,8 @@ def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: 
     dual = n_rows(X) < n_columns(X)
     dtype = eigen.gram_dtype(min(n_rows(X), n_columns(X)))
     trace = linalg.check_scale(X, dtype)
+    if not trace:
+        raise DataError("X holds only zeros; expected at least one feature that is not zero")
     K = linalg.gram(X, of_rows=dual, dtype=dtype)
     scaled = (lambda A, times: times(A)) if linalg.is_ordinary(trace, reg_lambda) else linalg.at_any_scale
     random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve

@@ -323,6 +323,8 @@ def test_bad_input_is_refused_with_the_argument_and_the_value(case):
         fac.project(data.X_new[:, :5])
     with pytest.raises(DataError, match="only zeros"):
         RidgeFactorization.fit(data.X * 0, data.Y)
+    with pytest.raises(DataError, match="only zeros"):
+        solve_direct(data.X * 0, data.Y, data.X_new, 1.0)
     with pytest.raises(DataError, match="expected no zero"):
         RidgeFactorization.fit(data.X[:, :0], data.Y)
     with pytest.raises(DataError, match=r"P has shape \(200, 3\)"):
