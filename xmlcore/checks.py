@@ -40,6 +40,11 @@ def as_whole(value: object, name: str, *, at_least: int | None = None, at_most: 
     return int(value)
 
 
+def check_reg_lambda(reg_lambda: float) -> float:
+    """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
+    return as_number(reg_lambda, "reg_lambda", above=0)
+
+
 def as_indices(values: object, count: int, name: str) -> np.ndarray:
     """The values, none too, as an array of whole numbers from 0 to count − 1. Raises DataError, naming the argument."""
     indices = np.asarray(values, np.int64 if np.shape(values) == (0,) else None)

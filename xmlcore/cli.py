@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
-from xmlcore.checks import as_whole
+from xmlcore.checks import as_whole, check_reg_lambda
 from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import DataError, Dataset
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
 from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
 from xmlcore.features import fit_features
-from xmlcore.linalg import default_memory_budget
+from xmlcore.memory import default_memory_budget
 from xmlcore.metrics import SHORT_NAMES
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.ridge import RidgeFactorization, check_reg_lambda, solve_direct
+from xmlcore.ridge import RidgeFactorization, solve_direct
 from xmlcore.store import Store, StoreError
 from xmlcore.units import in_units
 

@@ -23,7 +23,7 @@ from scipy import sparse
 from xmlcore.dataset import DataError, Dataset, as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
-from xmlcore.linalg import free_memory
+from xmlcore.memory import free_memory
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.units import in_units
 

@@ -19,10 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import products
-from xmlcore.checks import as_whole
+from xmlcore.checks import as_whole, check_reg_lambda
 from xmlcore.dataset import DataError, as_blocks, n_rows
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, metric_ruler, rank_variants
-from xmlcore.linalg import check_reg_lambda
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
 from xmlcore.streaming import (

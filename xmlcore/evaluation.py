@@ -14,7 +14,7 @@ from scipy import sparse
 
 from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_mask
-from xmlcore.linalg import as_memory_budget
+from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
 from xmlcore.ranking import top_k, top_k_both, top_k_weighted
 from xmlcore.ridge import RidgeFactorization

@@ -38,9 +38,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmlcore import products
-from xmlcore.checks import as_indices
+from xmlcore.checks import as_indices, check_reg_lambda
 from xmlcore.dataset import DataError, as_groups, take_rows
-from xmlcore.linalg import check_reg_lambda
 
 if TYPE_CHECKING:
     from xmlcore.ridge import RidgeFactorization

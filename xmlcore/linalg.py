@@ -5,25 +5,19 @@ Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`).
 
 from __future__ import annotations
 
-import math
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 from scipy.linalg import norm
 
-from xmlcore.checks import as_number
 from xmlcore.dataset import Block, DataError
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
 
 _BYTES_AT_ONCE = 32 << 20
 
-_CGROUP = Path("/sys/fs/cgroup")  # of version 2; a container sees its own limits there
 
 # A column (of the matrix whose rows are multiplied) that fills more than this share of the rows is summed by BLAS as
 # if it were dense. A scattered sum handles about one pair of entries in the time in which BLAS handles forty, and a
@@ -274,41 +268,3 @@ def largest_eigenvalues(X: tuple[Block, ...]) -> np.ndarray:
         Z = multiply(X, np.linalg.qr(V)[0], np.float64)
         V = np.vstack([multiply((block,), Z, np.float64) for block in turned])
     return np.linalg.eigvalsh(Z.T @ Z)[-4:]
-
-
-def free_memory() -> int:
-    """The memory that is free now, in bytes: of the machine, or of the container where that has less."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
-    try:
-        limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
-        cached = next(
-            int(line.split()[1])
-            for line in (_CGROUP / "memory.stat").read_text().splitlines()
-            if line.startswith("inactive_file ")
-        )
-    except (OSError, StopIteration):
-        return free
-    return free if limit == "max" else max(min(free, int(limit) - int(used) + cached), 0)
-
-
-def default_memory_budget() -> int:
-    """A quarter of the memory that is free now, in bytes."""
-    return free_memory() // 4
-
-
-def as_memory_budget(memory_budget: float | None) -> int:
-    """A bound in bytes: a quarter of the free memory for None, no bound for infinity. Raises DataError below 1."""
-    if memory_budget is None:
-        return default_memory_budget()
-    if memory_budget == math.inf:
-        return sys.maxsize
-    return int(as_number(memory_budget, "memory_budget", at_least=1))
-
-
-def check_reg_lambda(reg_lambda: float) -> float:
-    """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
-    return as_number(reg_lambda, "reg_lambda", above=0)

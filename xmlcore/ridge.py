@@ -20,9 +20,9 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
-from xmlcore.checks import as_indices
+from xmlcore.checks import as_indices, check_reg_lambda
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
-from xmlcore.linalg import check_reg_lambda
+from xmlcore.memory import as_memory_budget
 
 Progress = Callable[[str, float | None], None]
 Rows = slice | np.ndarray
@@ -89,7 +89,7 @@ class RidgeFactorization:
                 f"X needs a matrix of size {size:,} factorised; at most {eigen.LARGEST_SIZE:,} is possible. "
                 "Reduce the features by SVD or random projection, or take fewer instances"
             )
-        budget = linalg.as_memory_budget(memory_budget)
+        budget = as_memory_budget(memory_budget)
         report = progress or (lambda stage, fraction: None)
 
         report("Gram matrix", None)
@@ -328,7 +328,7 @@ class RidgeFactorization:
             Q=arrays.get("Q"),
             X_train=X,
             Y_train=Y,
-            memory_budget=linalg.as_memory_budget(memory_budget),
+            memory_budget=as_memory_budget(memory_budget),
             seconds=dict(zip(("gram", "eigh"), map(float, arrays["seconds"]), strict=True)),
         )
 

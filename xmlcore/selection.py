@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_indices, as_number, as_whole
+from xmlcore.checks import as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import DataError, Dataset, as_groups, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
@@ -28,7 +28,7 @@ from xmlcore.leaveout import held_out_scores
 from xmlcore.metrics import make_ruler
 from xmlcore.propensity import inverse_propensity as propensity_weights
 from xmlcore.ranking import top_k_both, top_k_weighted
-from xmlcore.ridge import RidgeFactorization, check_reg_lambda
+from xmlcore.ridge import RidgeFactorization
 
 
 def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, linalg, products
-from xmlcore.checks import as_whole
+from xmlcore.checks import as_whole, check_reg_lambda
 from xmlcore.dataset import (
     DataError,
     Features,
@@ -346,7 +346,7 @@ class StreamedFactorization:
 
         Raises DataError for a λ that is not above 0 and for a P of another factorisation.
         """
-        shrink = 1 / (self.eigenvalues + linalg.check_reg_lambda(reg_lambda))
+        shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         P = check_projection(P, shrink.size)
         Q = self.Q[:, as_part(labels, self.n_labels, "labels")]
         rows = as_part(rows, P.shape[0], "rows")

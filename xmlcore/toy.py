@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xmlcore.checks import check_reg_lambda
 from xmlcore.dataset import DataError
 from xmlcore.propensity import inverse_propensity
-from xmlcore.ridge import check_reg_lambda
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import take_instances
 from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
-from xmlcore.linalg import default_memory_budget
+from xmlcore.memory import default_memory_budget
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xmlcore.analysis import frequency_bins, head_torso_tail
-from xmlcore.checks import DataError, as_indices, as_number, as_whole
+from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset
 from xmlcore.evaluation import evaluate_scores
 from xmlcore.explain import explain_by_instance
-from xmlcore.linalg import as_memory_budget
 from xmlcore.metrics import precision_at_k, psprecision_at_k
 from xmlcore.predictions import agreement
 from xmlcore.profile import random_instances, strongest_pairs
@@ -126,10 +125,8 @@ def test_arrays_that_hold_no_numbers_are_named():
     assert agreement(np.empty((2, 0), int), np.empty((2, 0), int), 1).mean == 1
 
 
-def test_a_memory_budget_is_a_number_of_bytes_none_or_without_bound():
-    assert as_memory_budget(1e6) == 1_000_000
-    assert as_memory_budget(float("inf")) > 1 << 60
-    assert as_memory_budget(None) > 1
-    for value in (0, -1, "1", float("nan")):
-        with pytest.raises(DataError, match="memory_budget is "):
-            as_memory_budget(value)
+@pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), None, "three"])
+def test_a_lambda_that_is_not_above_zero_is_refused_with_its_value(value):
+    shown = f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+    with pytest.raises(DataError, match=f"reg_lambda is {shown}; expected"):
+        check_reg_lambda(value)

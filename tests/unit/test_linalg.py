@@ -220,13 +220,6 @@ def test_nothing_but_zeros_has_no_large_eigenvalue():
     assert not linalg.largest_eigenvalues((sparse.csr_array((5, 4), dtype=np.float32),)).any()
 
 
-@pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), None, "three"])
-def test_a_lambda_that_is_not_above_zero_is_refused_with_its_value(value):
-    shown = f"{value:g}" if isinstance(value, (int, float)) else repr(value)
-    with pytest.raises(DataError, match=f"reg_lambda is {shown}; expected"):
-        linalg.check_reg_lambda(value)
-
-
 def test_warm_up_compiles_every_kernel():
     linalg.warm_up()
     kernels = (
@@ -235,18 +228,3 @@ def test_warm_up_compiles_every_kernel():
         products._dense_times_columns,
     )
     assert all(kernel.signatures for kernel in kernels)
-
-
-def test_the_memory_budget_is_a_quarter_of_what_is_free():
-    # Other processes take and give memory between the two looks.
-    assert linalg.default_memory_budget() == pytest.approx(linalg.free_memory() / 4, rel=0.3)
-
-
-@pytest.mark.parametrize(("limit", "expected"), [("3000000", 3_000_000 - 2_500_000 + 400_000), ("1000000", 0)])
-def test_a_container_with_less_memory_than_the_machine_counts(tmp_path, monkeypatch, limit, expected):
-    for name, text in (("max", limit), ("current", "2500000"), ("stat", "anon 5\ninactive_file 400000\n")):
-        (tmp_path / f"memory.{name}").write_text(f"{text}\n")
-    monkeypatch.setattr(linalg, "_CGROUP", tmp_path)
-    assert linalg.free_memory() == expected
-    (tmp_path / "memory.max").write_text("max\n")
-    assert linalg.free_memory() > 1 << 28
