@@ -132,12 +132,17 @@ def _read(files: Files, options: Options) -> Parsed:
 def read_pair(files: Files, data: Files, read_file: Callable[[DataFile], SparseLines]) -> Parsed:
     """The training and test instances of the files `data`, with what lies beside them in `files`.
 
-    Raises DataError where no file is given, or where it is not clear which is for training.
+    Raises DataError where no file is given, where it is not clear which is for training, and where one is named as
+    LIBSVM, whose features count from 1, and the other is not.
     """
     if not data:
         raise DataError(f"{files[0].name}: no line of labels and features, such as 3,17 12:0.5; expected sparse text")
     given = [file for file in without_companions(files) if not _SPLIT.search(file.base)]
     train_file, test_file = train_and_test(data, given, "labels and features")
+    if test_file is not None:
+        named = [file.name for file in (train_file, test_file) if file.has_suffix(".svm", ".libsvm")]
+        if len(named) == 1:  # numbered from 1 and from 0, they would fit each other only by the look of it
+            raise DataError(f"{named[0]} is named as LIBSVM, the other file is not; expected both in one format")
     train = read_file(train_file)
     test = None if test_file is None else read_file(test_file)
     notes = _label_notes(train, *([] if test is None else [test]))

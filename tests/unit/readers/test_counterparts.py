@@ -185,6 +185,14 @@ def test_a_test_set_in_another_format_is_named_and_never_left_out(put, tmp_path)
         read(tmp_path / "set")
 
 
+@pytest.mark.parametrize("form", ["libsvm", "xc-text"])
+def test_features_counted_from_one_and_from_zero_are_not_put_together(put, tmp_path, form):
+    put("set/x_train.svm", "0 1:1\n1 2:1\n")
+    put("set/x_test.txt", "0 0:1\n1 1:1\n")
+    with pytest.raises(DataError, match=r"x_train\.svm is named as LIBSVM, the other file is not"):
+        read(tmp_path / "set", format=form)
+
+
 @pytest.mark.parametrize("extra", ["small.jsonl", "picture.png", "my_label_list.txt", "prose.txt"])
 def test_files_that_are_no_part_of_the_data_set_are_named(put, tmp_path, extra):
     put("set/small.csv", TABLE)
