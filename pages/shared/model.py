@@ -101,8 +101,8 @@ class Model:
         refuse_unfitting(raw, recipe)
         if raw.n_train < LEAST_TRAIN:
             raise DataError(
-                f"it has {raw.n_train} training instances; expected at least {LEAST_TRAIN}, since a label's weight "
-                "follows from how many of them have it"
+                f"it has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a label's "
+                "weight follows from how many of them have it"
             )
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
@@ -190,6 +190,11 @@ class Model:
         self.projection = projection[0]["P"] if projection else factorization.project(self.dataset.X_test)
         self.factorization = factorization
         return True
+
+    @property
+    def shown_title(self) -> str:
+        """The data set's name for people: its title in the catalog, or the name of a visitor's own."""
+        return self.title if sources.entry_of(self.title) else self.full.name
 
     @property
     def ready(self) -> bool:
