@@ -25,8 +25,10 @@ def test_the_page_shows_our_rows_and_the_papers():
     app.switch_page("pages/compare.py").run()
     assert not app.exception
     assert list(app.dataframe[0].value.index) == ["XML-ridge", "XML-ridge with PS"]
+    headings = [each.value for each in app.subheader]
+    assert headings == ["Debtags: side by side", "What the paper reports", "Baselines, trained here"]
     app.selectbox(key="paper_data").set_value("Wiki10-31K").run()
-    assert app.dataframe[-1].value.loc["XML-ridge_PS", "P@1"] == 90.01
+    assert app.dataframe[-1].value.loc["XML-ridge with PS", "P@1"] == 90.01
 
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():
