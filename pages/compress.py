@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import behind, frame, model, show
 from pages.shared import compression as work
-from pages.shared.compress_words import cost_table, kept_table, other_share, verdict
+from pages.shared.compress_words import cost_table, kept_table, other_share, slower, verdict
 from xmlcore.figures import Curve, curves
 from xmlcore.metrics import SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
@@ -15,8 +15,13 @@ from xmlcore.units import in_units
 
 LARGEST_DOWNLOAD = 300  # MB in memory, before it is packed
 WANTED = "_compress_wanted"
+STYLE = """<style>
+.st-key-compress_tables table { font-variant-numeric: tabular-nums; }
+.st-key-compress_tables :is(th, td):not(:first-child) { text-align: right !important; }
+</style>"""
 
 settings = frame.guard()
+st.html(STYLE)
 answer = model.answer(settings)
 ghost = model.held_answer(settings)
 quick = work.is_quick(answer.model)
@@ -55,20 +60,21 @@ def of_the_share(share: float) -> None:
     """The answer: what is kept of each metric, and what the sparse W costs."""
     points = points_now(answer, share)
     st.markdown(verdict(points, answer.K, answer.dataset.n_labels, answer.rows_text))
-    left, right = st.columns([3, 2])
+    left, right = st.container(key="compress_tables").columns([3, 2])
     with left:
         st.table(kept_table(points, answer.K), border="horizontal")
         st.caption(
             f"Of the value with the whole W, in percent; in brackets the value itself. Of {answer.rows_text} of "
-            f"{frame.plain_markdown(answer.dataset.name)}. Above 100 %: on them the metric is higher without the small "
-            "weights."
+            f"{frame.plain_markdown(answer.model.shown_title)}. Above 100 %: dropping the small weights raised the "
+            "metric."
         )
     with right:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}
         st.table(cost_table(points, dense, answer.evaluation.n_rows), border="horizontal")
         st.caption(
             f"kB, MB and GB: 10³, 10⁶ and 10⁹ bytes, sparse as CSR. Times: measured here on all cores, scores and "
-            f"the first {answer.K} labels together. {other_share(answer, points)}"
+            f"the first {answer.K} labels together. {slower(points, dense, answer.evaluation.n_rows)} "
+            f"{other_share(answer, points)}"
         )
     downloads(share, points)
 

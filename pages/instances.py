@@ -38,9 +38,9 @@ def missing() -> None:
     """Wrong predictions that look right."""
     st.markdown(
         f"Labels that {RIDGE} ranks {view.among_first(answer.K)} and that the data does not give, the strongest "
-        "support first. Support is the sum of the training instances' votes, which is the score: near 1 it is as "
-        "strong as for a label that is there. Many of these labels are simply missing from the data, the very reason "
-        "for propensities. Choose a row to see why."
+        "support first. Support is the sum of the training instances' votes, which is the score; training aims at 1 "
+        "for a label that is there and 0 for one that is not. Some of these labels may be missing from the data rather "
+        "than wrong: that is why there are propensities. Choose a row to see why."
     )
     scores = model.test_scores(answer.model, settings.reg_lambda)
     strongest = missing_labels(answer.evaluation.ridge.top[:, : answer.K], scores, data.Y_test, MISSING)
@@ -117,6 +117,9 @@ def own_document() -> None:
         st.info(f"A text cannot be explained here: {plain_markdown(str(error))}.", icon=":material/block:")
         return
     text_with_unknown_words(answer, document)
+    if not subject.features[0].size:
+        st.info("So all scores are 0, and there is nothing to rank or to explain.", icon=":material/search_off:")
+        return
     explained(subject)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.shared import frame, learn_steps, model
+from pages.shared import frame, learn_steps, model, show
 from pages.shared.learn_board import contribution_chart, four_numbers, held_text
 from pages.shared.learn_example import bench, sliders, unused_sliders
 from pages.shared.learn_questions import DATA, QUESTIONS
@@ -11,8 +11,9 @@ from pages.shared.settings import link, settings_text
 
 QUESTIONS_PART = "Five questions"
 STYLE = """<style>
+:is(.st-key-part_before, .st-key-part_after) button { min-height: 2rem; padding-block: 0; }
 .st-key-learn_numbers table { font-variant-numeric: tabular-nums; }
-.st-key-learn_numbers :is(th, td):not(:first-child) { text-align: right; }
+.st-key-learn_numbers :is(th, td):not(:first-child) { text-align: right !important; }
 .st-key-toy_sliders .stElementContainer:has(.stSlider) { max-width: 14rem; }
 .st-key-learn_numbers .stTable :is(th, td) { padding-inline: 0.3rem; }
 @media (max-width: 640px) {
@@ -27,9 +28,6 @@ st.html(STYLE)
 # Which part: the steps of the derivation, then the questions.
 parts = [*(step.title for step in learn_steps.STEPS), QUESTIONS_PART]
 frame.refuse_others(part=parts, question=list(map(str, range(1, len(QUESTIONS) + 1))))
-part = st.segmented_control(
-    "Part", parts, default=parts[0], required=True, key="part", bind="query-params", label_visibility="collapsed"
-)
 
 
 def go_to(target: str) -> None:
@@ -37,8 +35,18 @@ def go_to(target: str) -> None:
     st.session_state["part"] = target
 
 
+# The way on stands beside the parts, where it is seen however long a step is.
+with st.container(horizontal=True, gap="xsmall"):
+    part = st.segmented_control(
+        "Part", parts, default=parts[0], required=True, key="part", bind="query-params", label_visibility="collapsed"
+    )
+    for arrow, key, place in (("←", "part_before", parts.index(part) - 1), ("→", "part_after", parts.index(part) + 1)):
+        target = parts[place] if 0 <= place < len(parts) else None
+        st.button(arrow, key=key, disabled=target is None, on_click=go_to, args=(target,), help=target)
+
+
 def steps(step: learn_steps.Step) -> None:
-    """One step: its text beside the example's sliders and what follows from them, the tables below, and the way on."""
+    """One step: its text beside the example's sliders and what follows from them, and the tables below."""
     # λ and A of the data set, which a narrow screen shows above every page, have no effect on the example.
     st.html(f"<style>.st-key-body_controls {{ display: none; }} {unused_sliders(step.sliders)}</style>")
     left, right = st.columns([4, 7], gap="medium")
@@ -51,11 +59,6 @@ def steps(step: learn_steps.Step) -> None:
     if example is not None:
         with numbers:
             step.numbers(example)
-    position = parts.index(part)
-    with st.container(horizontal=True):
-        if position > 0:
-            st.button(f"← {parts[position - 1]}", on_click=go_to, args=(parts[position - 1],))
-        st.button(f"{parts[position + 1]} →", type="primary", on_click=go_to, args=(parts[position + 1],))
 
 
 def questions() -> None:
@@ -95,8 +98,8 @@ def questions() -> None:
         variants = (answer.evaluation.ridge, answer.evaluation.ps)
         firsts = [len(np.unique(variant.top[:, 0])) for variant in variants]
         st.caption(
-            f"On {answer.rows_text}, at {settings_text(settings)}. Different labels ever ranked first: "
-            f"{firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
+            f"On {answer.rows_text}, at {settings_text(settings)}; {show.ruler(answer)}. Different labels ever ranked "
+            f"first: {firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
         )
         contribution_chart(answer, ghost, question.chart, height=300)
 

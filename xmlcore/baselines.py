@@ -63,20 +63,20 @@ BASELINES = {
             "parabel",
             "Parabel (omikuji)",
             "omikuji",
-            "Three balanced binary trees of labels, with a linear SVM a node.",
+            "Three balanced binary trees of labels, with a linear SVM at each node.",
         ),
         Baseline(
             "bonsai",
             "Bonsai (omikuji)",
             "omikuji",
-            "Three shallow trees of labels with up to 100 branches a node, not balanced.",
+            "Three shallow trees of labels with up to 100 branches at each node, not balanced.",
             (("cluster_balanced", False), ("cluster_k", 100), ("max_depth", 3)),
         ),
         Baseline(
             "plt",
             "Probabilistic label tree (napkinXC)",
             "napkinxc",
-            "One tree of labels, with a logistic regression a node.",
+            "One tree of labels, with a logistic regression at each node.",
         ),
         Baseline(
             "br", "One-vs-all logistic regression (napkinXC)", "napkinxc", "A logistic regression for each label."

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+
 
 def in_units(n_bytes: float, digits: int = 3) -> str:
     """Bytes in the unit that leaves digits before the point: 720 bytes, 3.5 MB, 12 GB, 1,800 GB."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    for unit, size in UNITS:
         if n_bytes >= size:
             rounded = float(f"{n_bytes / size:.{digits}g}")  # which alone would write 1,800 as 1.8e+03
             return f"{rounded:,g} {unit}"

@@ -76,8 +76,8 @@ def _rows(answer: Answer, polls: bool) -> None:
         st.error(frame.plain_markdown(st.session_state.pop(PROBLEM)), icon=":material/error:")
     st.caption(
         "On the same features and training instances as ours, with their packages' recommended settings, in a process "
-        "of its own on one thread at low priority: their times are not ours. The page stays usable, and what has been "
-        "trained is kept."
+        "of its own on one thread at low priority, so their times cannot be compared with ours. The page stays usable, "
+        "and what has been trained is kept."
     )
     for each in BASELINES.values():
         with st.container(horizontal=True, vertical_alignment="center", key=f"baseline_{each.key}"):

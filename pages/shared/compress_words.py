@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -12,7 +13,7 @@ from pages.shared.show import MAIN_METRICS
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS, SHORT_NAMES
 from xmlcore.sparsify import SparsePoint
-from xmlcore.units import in_units
+from xmlcore.units import UNITS
 
 WHY_LARGER = (
     "a sparse matrix stores an index beside each value, so with more than about half of the entries it is the larger "
@@ -35,7 +36,7 @@ def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
         for variant, point in points.items()
         if telling is not None
     ]
-    size = f"{_size(one.megabytes)} instead of {_size(one.megabytes_dense)}"
+    size = " instead of ".join(_sizes(one))
     why = f": {WHY_LARGER}" if one.megabytes > one.megabytes_dense else ""
     told = f" {'; '.join(kept)}, on {rows_text}." if kept else ""
     return f"With {_percent(one.kept_share)} of its entries W takes **{size}**{why}.{told}{same}"
@@ -61,17 +62,27 @@ def cost_table(points: Points, dense_seconds: Mapping[str, float | None], n_rows
     """τ, entries, megabytes and times of each variant; dense_seconds: for 1,000 instances, None if not measured."""
     columns = {}
     for variant, point in points.items():
-        dense = dense_seconds[variant]
+        dense, (size, size_dense) = dense_seconds[variant], _sizes(point)
         columns[variant] = {
             "Threshold τ": f"{point.threshold:.4g}",
             "Entries kept": f"{point.kept:,}",
             "Share kept": _percent(point.kept_share),
-            "W, sparse": _size(point.megabytes),
-            "W, dense": _size(point.megabytes_dense),
-            "1,000 instances, sparse": _milliseconds(point.seconds * 1_000 / n_rows),
+            "W, sparse": size,
+            "W, dense": size_dense,
+            "1,000 instances, sparse": _milliseconds(_sparse_seconds(point, n_rows)),
             "1,000 instances, dense": "not measured: W is not formed whole" if dense is None else _milliseconds(dense),
         }
     return pd.DataFrame(columns).rename_axis("Cost")
+
+
+def slower(points: Points, dense_seconds: Mapping[str, float | None], n_rows: int) -> str:
+    """Why a sparse W is not the faster one, where it is not; else nothing."""
+    pairs = [(_sparse_seconds(point, n_rows), dense_seconds[variant]) for variant, point in points.items()]
+    if not any(dense is not None and seconds > dense for seconds, dense in pairs):
+        return ""
+    return (
+        "Sparse is smaller but not faster here: a dense product uses the processor better until few entries are left."
+    )
 
 
 def other_share(answer: Answer, points: Points) -> str:
@@ -86,8 +97,22 @@ def _percent(fraction: float) -> str:
     return "undefined" if fraction != fraction else f"{100 * fraction:.2f} %"
 
 
-def _size(megabytes: float) -> str:
-    return in_units(1e6 * megabytes, digits=4)  # sparse and dense may be close to each other
+def _sizes(point: SparsePoint) -> tuple[str, str]:
+    """The sparse and the dense W's size, both in the unit of the larger, to be compared at a glance."""
+    n_bytes = (1e6 * point.megabytes, 1e6 * point.megabytes_dense)
+    unit, size = next((each for each in UNITS if max(n_bytes) >= each[1]), ("bytes", 1.0))
+    return tuple(f"{_amount(each / size) if size > 1 else f'{each:.0f}'} {unit}" for each in n_bytes)
+
+
+def _amount(value: float) -> str:
+    """With two decimals, or two digits that are not 0."""
+    decimals = 2 if value >= 0.1 or not value else 1 - math.floor(math.log10(value))
+    return f"{value:,.{decimals}f}"
+
+
+def _sparse_seconds(point: SparsePoint, n_rows: int) -> float:
+    """What 1,000 instances take."""
+    return point.seconds * 1_000 / n_rows
 
 
 def _milliseconds(seconds: float) -> str:

@@ -79,9 +79,7 @@ def _weighting(answer: Answer, variant: str) -> tuple:
 
 def _measured(answer: Answer, variant: str) -> tuple:
     """What metrics of a sparse W depend on, K aside."""
-    settings = answer.settings
-    ruler = (settings.A, settings.B) if settings.tie_metric else ()
-    return (*_weighting(answer, variant), *ruler)
+    return (*_weighting(answer, variant), *answer.ruler)
 
 
 @cached(

@@ -22,7 +22,7 @@ WRITERS = {"XC text": ("xc", write_xc_text), "npz": ("npz", write_npz)}
 
 def section(of: Model) -> None:
     """One button for each format."""
-    st.subheader("Take it away")
+    st.subheader("Export")
     size = sources.dataset_bytes(of.full)
     if size > LIMITS.max_upload_bytes:
         st.caption(

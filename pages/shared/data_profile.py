@@ -60,8 +60,10 @@ def sentence(name: str, found: Profile) -> str:
     )
     if not seen:
         return f"{text} No training instance has a label: nothing can be learned from it."
+    make = "makes" if found.half_of_assignments == 1 else "make"
     return (
-        f"{text} Half of all training assignments are of {counted(found.half_of_assignments, 'label')}; "
+        f"{text} {counted(found.half_of_assignments, 'label')} {make} half of all training assignments "
+        "(instance–label pairs); "
         f"{counted(found.on_one_instance, 'label')} ({100 * found.on_one_instance / found.n_labels:.1f} %) "
         f"{'is' if found.on_one_instance == 1 else 'are'} on one training instance only."
     )
@@ -71,44 +73,44 @@ def answer(of: Model) -> None:
     """The sentence, and the numbers that every paper gives."""
     data = of.full
     found = profile_of(data)
-    entry = sources.entry_of(of.title)
-    st.markdown(sentence(entry.title if entry else data.name, found))
+    st.markdown(sentence(of.shown_title, found))
     unseen = 100 * found.only_in_test_assignments / max(found.test.n_assignments, 1)
     cards = (
         ("Cardinality", f"{found.train.labels.mean:.2f}", "Labels per training instance, on average."),
         ("Density", f"{100 * found.train.density:.3g} %", "Cardinality divided by the number of labels."),
         (
-            "Features each",
+            "Features per instance",
             f"{found.train.features.mean:.1f}",
             f"Features that are not zero, on average over training instances; the median is "
             f"{found.train.features.median:g}, the most {found.train.features.most:,}.",
         ),
         (
-            "Labels on one",
+            "Labels seen once",
             f"{found.on_one_instance:,}",
             "Labels on exactly one training instance: the end of the tail.",
         ),
         (
-            "Only in test",
+            "Labels only in test",
             f"{found.only_in_test:,}",
             f"Labels on test instances that no training instance has: they cannot be learned. They are {unseen:.2f} % "
             "of all test assignments.",
         ),
         (
-            "Most labels",
+            "Most on one instance",
             f"{found.train.labels.most:,}",
             f"The most labels on one training instance; the median is {found.train.labels.median:g}, and "
             f"{found.train.without_labels:,} have none.",
         ),
     )
-    with st.container(key="data_cards"):
-        for column, (title, value, help) in zip(st.columns(len(cards)), cards, strict=True):
-            column.metric(title, value, help=help)
+    with st.container(key="data_cards", horizontal=True, horizontal_alignment="distribute"):
+        for title, value, help in cards:
+            st.metric(title, value, help=help, width="content")
     remarks = [*map(frame.plain_markdown, data.notes), *_remarks(found)]
     if remarks:
         st.caption("  \n".join(remarks))
     if data.source:
-        st.caption(f"Source: {data.source if entry else frame.plain_markdown(data.source)}")
+        given = sources.entry_of(of.title) is None
+        st.caption(f"Source: {frame.plain_markdown(data.source) if given else data.source}")
     st.markdown("[Upload, download or make another data set](#another-data-set) · [Features and cost](#features)")
 
 
@@ -132,7 +134,10 @@ def charts(of: Model) -> None:
     frequencies, per_instance = _figures(data)
     left, right = st.columns(2)
     with left:
-        caption = "Each point is a label, the most frequent first: the straighter it falls, the longer the tail."
+        caption = (
+            "Each point is a label, the most frequent first. A straight line would be a power law; a bend downwards at "
+            "the right means that the rarest labels are fewer than that."
+        )
         if data.n_labels - found.never_in_train > MOST_POINTS:
             caption += " Where points would overlap, only some are drawn."
         if found.never_in_train:

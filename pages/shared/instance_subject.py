@@ -186,6 +186,11 @@ def kind_of_features(answer: Answer) -> str:
     return "words" if each_is_one else "features"
 
 
+def weights_are_tfidf(answer: Answer) -> bool:
+    """Whether the values of the features are TF-IDF weights of words."""
+    return kind_of_features(answer) == "words" and answer.model.fitted.recipe.tfidf
+
+
 def explain(answer: Answer, subject: Subject, label: int, variant: str) -> tuple[Explanation, Explanation]:
     """One score of the subject by feature and by training instance; the factorisation must be there."""
     settings, fac = answer.settings, answer.model.factorization

@@ -20,7 +20,7 @@ WORDS_LISTED, WORDS_QUOTED = 30, 5
 
 def why_no_text(answer: Answer) -> str | None:
     """Why no text can be explained on this data set, as Markdown; None where one can."""
-    vocabulary, name = answer.model.fitted.vocabulary, plain_markdown(answer.dataset.name)
+    vocabulary, name = answer.model.fitted.vocabulary, plain_markdown(answer.model.shown_title)
     if vocabulary is None:
         with_words = " and ".join(entry.title for entry in catalog_entries() if entry.kind == "embedded")
         return (

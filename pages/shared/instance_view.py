@@ -13,7 +13,7 @@ import streamlit as st
 from pages.shared import frame, mirror, show
 from pages.shared import instance_find as find
 from pages.shared.frame import plain_markdown
-from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features
+from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features, weights_are_tfidf
 from pages.shared.model import Answer
 from pages.shared.settings import counted
 from pages.shared.show import SYMBOLS
@@ -110,16 +110,18 @@ def _true_labels(answer: Answer, subject: Subject) -> str:
             f"<small>on {answer.dataset.label_counts[label]:,} · {SYMBOLS[RIDGE]} {places[0]:,} · "
             f"{SYMBOLS[RIDGE_PS]} {places[1]:,}{' · missed by both' if missed else ''}</small></span>"
         )
+    if not chips:
+        return "<div class='chips'><span>Its labels</span><span>none</span></div>"
+    on = answer.dataset.label_counts[subject.relevant[0]]
     return (
-        f"<div class='chips'><span>Its labels</span>{''.join(chips) or '<span>none</span>'}"
-        f"<small>on so many training instances · place with {SYMBOLS[RIDGE]} {RIDGE}, {SYMBOLS[RIDGE_PS]} with PS"
-        "</small></div>"
+        f"<div class='chips'><span>Its labels</span><small>“on {on:,}”: training instances with the label · rank with "
+        f"{SYMBOLS[RIDGE]} {RIDGE}, {SYMBOLS[RIDGE_PS]} with PS</small>{''.join(chips)}</div>"
     )
 
 
 def _features(answer: Answer, subject: Subject) -> str:
     index, values = subject.features
-    words = kind_of_features(answer)
+    words, kind = kind_of_features(answer), "TF-IDF weight" if weights_are_tfidf(answer) else "weight"
     weights = [f"{value:.2f}".replace("-", "−") for value in values.tolist()]
     chips = [
         f"<span class='chip'>{escape(answer.dataset.feature_name(feature))} <small>{weight}</small></span>"
@@ -127,7 +129,7 @@ def _features(answer: Answer, subject: Subject) -> str:
     ]
     rest = index.size - len(chips)
     more = f"<small>and {rest:,} more</small>" if rest else ""
-    return f"<div class='chips'><span>Its {words}, by weight</span>{''.join(chips) or '<span>none</span>'}{more}</div>"
+    return f"<div class='chips'><span>Its {words}, by {kind}</span>{''.join(chips) or '<span>none</span>'}{more}</div>"
 
 
 def lists(answer: Answer, subject: Subject) -> None:
@@ -136,7 +138,7 @@ def lists(answer: Answer, subject: Subject) -> None:
         with column:
             st.html(f"<div class='inst'>{_table(answer, subject, variant, arrow)}</div>")
     st.caption(
-        f"Training: on how many training instances the label is. {RIDGE_PS} ranks by θ · score. Arrows: where "
+        f"Training: how many training instances have the label. {RIDGE_PS} ranks by θ · score. Arrows: where "
         "weighting moved a label."
     )
 

@@ -16,6 +16,7 @@ LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100
 LARGEST_COUNT = 999
 SLIDER_KEYS = {"λ": "toy_lambda", "A": "toy_A", "B": "toy_B"}
 WORDS_KEY, LABELS_KEY = "toy_words", "toy_labels"
+ROUND = "_toy_round"  # how often the tables were begun anew
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,14 @@ def cell_problems(frame: pd.DataFrame, kind: str) -> list[str]:
 def _editor(key: str, original: pd.DataFrame, columns: dict) -> pd.DataFrame:
     # An editor forgets its edits when another part of the page, or another page, is shown instead of it: it then
     # begins again from the table as it was last. While it is on the screen, what it is given must not change.
+    # The browser keeps the edits under the editor's key, whatever becomes of them here: each round has keys of its own.
     state, base_key, last_key = st.session_state, f"{key}_base", f"{key}_last"
-    if key not in state or base_key not in state:
+    editor_key = f"{key}_{state.get(ROUND, 0)}"
+    if editor_key not in state or base_key not in state:
         state[base_key] = state.get(last_key, original)
     edited = st.data_editor(
         state[base_key],
-        key=key,
+        key=editor_key,
         column_config=columns,
         row_height=30,
         alt="Word counts of each document" if key == WORDS_KEY else "Labels of each document",
@@ -127,8 +130,9 @@ def _editor(key: str, original: pd.DataFrame, columns: dict) -> pd.DataFrame:
 
 
 def _start_over() -> None:
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     for key in (WORDS_KEY, LABELS_KEY):
-        for suffix in ("", "_base", "_last"):
+        for suffix in ("_base", "_last"):
             st.session_state.pop(key + suffix, None)
     st.session_state.update(toy_lambda=DEFAULT.reg_lambda, toy_A=DEFAULT.A, toy_B=DEFAULT.B)
 

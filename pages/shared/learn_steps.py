@@ -79,7 +79,9 @@ def _scores_chart(bench: Bench) -> None:
     show.chart(
         grouped_bars(labels, values, x_title="Label", y_title="Score", height=240),
         name="toy_scores",
-        caption="The highest bar of each colour is the first answer of that variant.",
+        caption="The highest bar of each colour is the first answer of that variant."
+        if w.scores.any()
+        else "There is no bar: all scores are 0.",
         alt="Scores of the new document: "
         + "; ".join(
             f"{label} {s:.2f}, with PS {p:.2f}" for label, s, p in zip(labels, w.scores, w.scores_ps, strict=True)
@@ -102,10 +104,14 @@ def _objective_numbers(bench: Bench) -> None:
         ["error ‖XW − Y‖²", "size ‖W‖²", f"error + {lam:g} · size"],
         digits=3,
     )
-    st.caption(
-        "The last column is what is minimised at the example's λ; it is lowest in the row “now”. A smaller λ fits the "
-        "five documents better, with larger weights; a larger λ fits them worse, with smaller weights."
-    )
+    minimised = "The last column is what is minimised at the example's λ"
+    if bench.worked.weights.any():
+        st.caption(
+            f"{minimised}; it is lowest in the row “now”. A smaller λ fits the five documents better, with larger "
+            "weights; a larger λ fits them worse, with smaller weights."
+        )
+    else:
+        st.caption(f"{minimised}. All rows are the same: no word is in a document with a label, so W is 0 at any λ.")
 
 
 def _gram_numbers(bench: Bench) -> None:

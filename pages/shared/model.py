@@ -101,8 +101,8 @@ class Model:
         refuse_unfitting(raw, recipe)
         if raw.n_train < LEAST_TRAIN:
             raise DataError(
-                f"it has {raw.n_train} training instances; expected at least {LEAST_TRAIN}, since a label's weight "
-                "follows from how many of them have it"
+                f"it has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a label's "
+                "weight follows from how many of them have it"
             )
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
@@ -192,6 +192,11 @@ class Model:
         return True
 
     @property
+    def shown_title(self) -> str:
+        """The data set's name for people: its title in the catalog, or the name of a visitor's own."""
+        return self.title if sources.entry_of(self.title) else self.full.name
+
+    @property
     def ready(self) -> bool:
         """Whether the factorisation is there, and every λ cheap."""
         return self.factorization is not None
@@ -264,12 +269,16 @@ def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
     return solve_direct(model.full.X_train, model.full.Y_train, model.dataset.X_test, reg_lambda)
 
 
+Ruler = tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class Answer:
     """What some settings give on the test instances.
 
     Attributes:
         theta, metric_theta: θ of the model and θ of the metric, shape (L,).
+        ruler: A and B of the metric; empty for the data set's own.
     """
 
     model: Model
@@ -277,6 +286,7 @@ class Answer:
     evaluation: Evaluation
     theta: np.ndarray
     metric_theta: np.ndarray
+    ruler: Ruler = ()
 
     @property
     def dataset(self) -> Dataset:
@@ -296,18 +306,22 @@ class Answer:
         return f"{'' if shown == whole else f'a sample of {shown:,} of '}{counted(whole, 'test instance')}"
 
 
-def thetas(dataset: Dataset, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """θ of the model, from the sliders, and θ of the metric: the data set's own unless the switch ties them."""
+def ruler_of(settings: Settings) -> Ruler:
+    """A and B that PSP is measured with: the data set's own, for which it is empty, unless the switch ties them."""
+    return (settings.A, settings.B) if settings.tie_metric else ()
+
+
+def thetas(dataset: Dataset, settings: Settings, ruler: Ruler) -> tuple[np.ndarray, np.ndarray]:
+    """θ of the model, from the sliders, and θ of the metric."""
     theta = inverse_propensity(dataset.Y_train, settings.A, settings.B)
-    own = (settings.A, settings.B) if settings.tie_metric else (dataset.A, dataset.B)
-    return theta, metric_inverse_propensity(dataset, *own)
+    return theta, metric_inverse_propensity(dataset, *(ruler or (dataset.A, dataset.B)))
 
 
 def answer(settings: Settings) -> Answer:
     """Both variants at these settings, for a page; says so where rounding may show at this λ, and where K is cut."""
     started = time.perf_counter()
     with st.spinner("Solving for this λ…", show_time=True):  # seen only where it takes more than half a second
-        result = _answer(settings)
+        result = _answer(settings, ruler_of(settings))
     result.model.start()
     # A run that only draws the same answer again finds it ready: what the answer took stays told.
     if st.session_state.get(LAST_ANSWER, (None,))[0] != settings:
@@ -320,20 +334,20 @@ def answer(settings: Settings) -> Answer:
     return result
 
 
-def _answer(settings: Settings) -> Answer:
+def _answer(settings: Settings, ruler: Ruler) -> Answer:
     model = model_of(settings.data, settings.features)
-    return Answer(model, settings, *_evaluated(model, settings))
+    return Answer(model, settings, *_evaluated(model, settings, ruler), ruler)
 
 
 @cached(
     LRUCache(ANSWER_BYTES, getsizeof=lambda found: 2 * found[0].ridge.top.nbytes),
-    key=lambda model, settings: (model.full.fingerprint, settings),
+    key=lambda model, settings, ruler: (model.full.fingerprint, settings, ruler),
     condition=threading.Condition(),
 )
-def _evaluated(model: Model, settings: Settings) -> tuple[Evaluation, np.ndarray, np.ndarray]:
+def _evaluated(model: Model, settings: Settings, ruler: Ruler) -> tuple[Evaluation, np.ndarray, np.ndarray]:
     """What an answer has beside its model, which is kept, or not, for itself."""
     data = model.dataset
-    theta, metric_theta = thetas(data, settings)
+    theta, metric_theta = thetas(data, settings, ruler)
     scores = test_scores(model, settings.reg_lambda)
     own = settings.reg_lambda_ps != settings.reg_lambda
     evaluation = evaluate_scores(
@@ -351,8 +365,11 @@ def _evaluated(model: Model, settings: Settings) -> tuple[Evaluation, np.ndarray
 
 
 def held_answer(settings: Settings) -> Answer | None:
-    """The answer at the held setting, with the present K, where one is held for the same data set."""
+    """The answer at the held setting, where one is held for the same data set: with the present K and ruler.
+
+    By another ruler even a model that is the same would seem to gain or lose.
+    """
     ghost = held()
     if ghost is None or (ghost.data, ghost.features) != (settings.data, settings.features):
         return None
-    return _answer(replace(ghost, K=settings.K))
+    return _answer(replace(ghost, K=settings.K), ruler_of(settings))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import mirror
 from xmlcore import FeatureRecipe
@@ -115,12 +116,21 @@ def settings_text(settings: Settings) -> str:
 
 def lambda_text(reg_lambda: float) -> str:
     """λ as people write it: no exponent where it can be helped, no digits that say nothing."""
-    return f"{reg_lambda:.10g}" if 1e-4 <= reg_lambda < 1e6 else f"{reg_lambda:.6g}"
+    digits = 6 if reg_lambda < 1e-4 else 10 if reg_lambda < 1e6 else 13  # as many as LAMBDA_MAX has
+    return f"{reg_lambda:.{digits}g}"
 
 
 def link(settings: Settings, **changes: object) -> dict[str, str]:
     """The query parameters of a link inside the app that changes settings (and page state) in the same session."""
-    return {LINK_KEY: json.dumps({**asdict(settings), **changes}, separators=(",", ":"))}
+    return {LINK_KEY: json.dumps({**asdict(settings), **changes}, separators=(",", ":")), **hold_in_link()}
+
+
+def hold_in_link() -> dict[str, str]:
+    """The query parameter by which a link inside the app keeps the held setting; none where none is held.
+
+    Where it is left out, it is put back once the link was followed: one step more for Back, which would release it.
+    """
+    return {HOLD_KEY: _hold_text(held())} if held() else {}
 
 
 def take_link() -> None:
@@ -164,14 +174,15 @@ def held() -> Settings | None:
 
 
 def sync_hold() -> None:
-    """Takes the held setting from the URL on a session's first run, and keeps the URL up to date afterwards."""
-    text = st.query_params.get(HOLD_KEY)
-    if HOLD_KEY not in st.session_state:
-        st.session_state[HOLD_KEY] = _parse_hold(text) if text else None
+    """Takes the held setting from the URL on a session's first run and after Back or Forward; else writes it there."""
+    text, context = st.query_params.get(HOLD_KEY), get_script_run_ctx()
+    in_url = _parse_hold(text) if text else None
+    if HOLD_KEY not in st.session_state or (context is not None and context.is_history_navigation):
+        st.session_state[HOLD_KEY] = in_url
     now = held()
     if now is None and text is not None:
         del st.query_params[HOLD_KEY]
-    elif now is not None and text != _hold_text(now):
+    elif now != in_url:  # written otherwise, as a link may have it, it stays: each change is one more step for Back
         st.query_params[HOLD_KEY] = _hold_text(now)
 
 

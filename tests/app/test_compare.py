@@ -25,8 +25,10 @@ def test_the_page_shows_our_rows_and_the_papers():
     app.switch_page("pages/compare.py").run()
     assert not app.exception
     assert list(app.dataframe[0].value.index) == ["XML-ridge", "XML-ridge with PS"]
+    headings = [each.value for each in app.subheader]
+    assert headings == ["Debtags: side by side", "What the paper reports", "Baselines, trained here"]
     app.selectbox(key="paper_data").set_value("Wiki10-31K").run()
-    assert app.dataframe[-1].value.loc["XML-ridge_PS", "P@1"] == 90.01
+    assert app.dataframe[-1].value.loc["XML-ridge with PS", "P@1"] == 90.01
 
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():
@@ -150,3 +152,14 @@ def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
     assert not app.exception
     assert any('pip install -e ".[baselines]"' in each.value for each in app.info)
     assert all(app.button(key=f"train_{key}").disabled for key in absent)
+
+
+@pytest.mark.parametrize("n_others", [5, 6])
+def test_a_chart_of_many_systems_says_that_its_looks_come_again(answer, monkeypatch, n_others):
+    top = answer.evaluation.ridge.top
+    named = [predictions_from_ranking(f"system {at}", top, top, answer.dataset.n_labels) for at in range(n_others)]
+    monkeypatch.setattr(compare_baselines, "trained", lambda _: {each.name: each for each in named})
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    assert any("colours and patterns come again" in each.value for each in app.caption) == (n_others > 5)

@@ -191,7 +191,30 @@ def test_the_verdict_says_why_a_sparse_w_is_larger_than_the_dense_one_and_only_t
     )
     assert "**14.27 MB instead of 7.18 MB**: a sparse matrix stores an index beside each value" in larger
     assert "exactly 0 are not kept" in larger
-    assert "**400 kB instead of 7.18 MB**. " in smaller
+    assert "**0.40 MB instead of 7.18 MB**. " in smaller
+
+
+@pytest.mark.parametrize(
+    ("sparse_mb", "dense_mb", "told"),
+    [
+        (0.2964, 7.176, "0.30 MB instead of 7.18 MB"),
+        (0.0264, 7.176, "0.026 MB instead of 7.18 MB"),
+        (14.274, 7.176, "14.27 MB instead of 7.18 MB"),
+        (1_234.5, 1_800_000.0, "1.23 GB instead of 1,800.00 GB"),
+        (72e-6, 240e-6, "72 bytes instead of 240 bytes"),
+        (0.0, 7.176, "0.00 MB instead of 7.18 MB"),
+    ],
+)
+def test_two_sizes_are_told_in_one_unit(sparse_mb, dense_mb, told):
+    text = compress_words.verdict({RIDGE: a_point(sparse_mb, dense_mb)}, 5, 6, "9 test instances")
+    assert f"**{told}**" in text
+
+
+def test_a_sparse_w_that_is_slower_is_explained_and_no_other():
+    points = {RIDGE: SimpleNamespace(seconds=0.2)}  # for 8,000 rows: 25 ms for 1,000
+    assert "not faster here" in compress_words.slower(points, {RIDGE: 0.007}, 8_000)
+    assert compress_words.slower(points, {RIDGE: 0.07}, 8_000) == ""
+    assert compress_words.slower(points, {RIDGE: None}, 8_000) == ""
 
 
 @pytest.mark.parametrize(("n_labels", "kept"), [(5, {1: 0.8, 3: 0.9, 5: 1.0}), (1, {1: 1.0})])

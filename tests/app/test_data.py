@@ -75,7 +75,7 @@ def test_the_answer_comes_first_with_the_numbers_of_the_profile():
     assert app.markdown[0].value.startswith("**Debtags** has 23,639 training and 6,131 test instances with 3,000 ")
     values = {each.label: each.value for each in app.metric}
     assert values["Cardinality"] == f"{ds.Y_train.sum() / ds.n_train:.2f}"
-    assert values["Labels on one"] == str(int((ds.Y_train.sum(axis=0) == 1).sum()))
+    assert values["Labels seen once"] == str(int((ds.Y_train.sum(axis=0) == 1).sum()))
     names = {str(name) for name in ds.train_names}
     shown = app.dataframe[0].value
     assert len(shown) == 10

@@ -195,6 +195,15 @@ def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to
     assert any("The held setting is of other features" in caption.value for caption in app.sidebar.caption)
 
 
+@pytest.mark.parametrize("held_tie", [True, False])
+def test_a_held_setting_is_measured_with_the_present_ruler(held_tie):
+    hold = f"Debtags~3.0~false~3.0~0.3~1.5~5~{str(held_tie).lower()}~"
+    app = start(A="0.9", tie_metric=str(not held_tie).lower(), hold=hold)
+    psp, psp_ps = app.metric[3], app.metric[9]
+    assert (psp.label, psp.delta) == ("PSP@1", "±0.00")  # XML-ridge does not depend on A
+    assert psp_ps.delta != "±0.00"
+
+
 def test_no_difference_is_neither_a_rise_nor_a_fall():
     app = start(A="0")
     assert [metric.delta for metric in app.metric][6:] == ["±0.00"] * 6

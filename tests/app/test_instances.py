@@ -85,7 +85,7 @@ def answer_at(settings: Settings, ready: bool = True) -> model.Answer:
         scores_ps=fac.scores(P, settings.reg_lambda_ps),
     )
     known = {"factorization": fac, "projection": P} if ready else {"factorization": None, "projection": None}
-    made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, ready=ready, **known)
+    made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, shown_title="tiny", ready=ready, **known)
     return model.Answer(made, settings, evaluation, theta, theta)
 
 
@@ -346,7 +346,8 @@ def fitted_by(recipe: str):
 def test_features_are_called_words_only_where_each_is_one(fitted, kind):
     answer = answer_at(SAME)
     answer.model.fitted = fitted
-    assert f"Its {kind}, by weight" in view._features(answer, subject_of_row(answer, 3))
+    by = "TF-IDF weight" if kind == "words" and fitted.recipe.tfidf else "weight"
+    assert f"Its {kind}, by {by}<" in view._features(answer, subject_of_row(answer, 3))
 
 
 @pytest.mark.parametrize(

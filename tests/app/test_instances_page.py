@@ -177,8 +177,16 @@ def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
     assert "<mark class='unknown'>zyzzyva</mark>" in html_of(test)
     assert "<i>" not in html_of(test)
     assert len(test.get("plotly_chart")) == 2
+
+
+def test_of_a_typed_document_without_a_known_word_nothing_is_ranked(page):
+    test = page(view="Your own document")
     test.text_area(key="document").set_value("zyzzyva").run()
-    assert "none of the features" in html_of(test)
+    assert not test.exception
+    assert [info.value for info in test.info] == ["So all scores are 0, and there is nothing to rank or to explain."]
+    assert "zyzzyva" in html_of(test)
+    assert "<table>" not in html_of(test)
+    assert not test.get("plotly_chart")
 
 
 def test_of_a_long_text_the_beginning_is_explained_and_it_is_said_so(page):

@@ -117,6 +117,12 @@ def test_tying_the_metric_to_A_changes_the_ruler_and_not_the_model(debtags):
     assert f"{hits @ theta / hits.sum():.2f} on average, since" in answer
     rarest = np.mean([theta[Y.indices[start:end]].max() for start, end in zip(Y.indptr, Y.indptr[1:], strict=False)])
     assert f"would have given, {rarest:.2f} on average" in answer
+    assert f"PSP@5 {value(flat, 'PSP@5'):.2f} % at A = 0, and P@5 {value(flat, 'P@5'):.2f} %" in answer
+    n_labels = np.diff(Y.indptr)
+    assert f"{100 * (n_labels < 5).mean():.0f} % of the packages have fewer than five labels" in answer
+    perfect = 100 * np.minimum(n_labels, 5).mean() / 5
+    assert f"P@5 of {perfect:.2f} % only" in answer
+    assert value(flat, "PSP@5") == pytest.approx(100 * value(flat, "P@5") / perfect)
 
 
 def test_a_huge_lambda_leaves_the_word_overlap_with_each_label(debtags):
@@ -246,7 +252,10 @@ def test_tables_without_any_word_or_label_work_in_every_step():
     for position in range(len(STEPS)):
         app = run_step(position, toy_words_last=words, toy_labels_last=labels)
         assert not app.exception
-    assert "All scores are 0" in page_text(app)
+        text = page_text(app)
+        assert "The highest bar" not in text
+        assert "it is lowest in the row" not in text
+    assert "All scores are 0" in text
 
 
 def test_the_objective_is_lowest_at_the_sliders_lambda():

@@ -60,6 +60,15 @@ def test_one_thing_is_not_counted_as_several():
     assert [settings.counted(number, "label") for number in (0, 1, 2_000)] == ["0 labels", "1 label", "2,000 labels"]
 
 
+@pytest.mark.parametrize(
+    "text", ["0.000000001", "0.25", "3", "999999.5", "1000000", "1234567", "25000000000", "1000000000000"]
+)
+def test_a_lambda_is_written_in_full_and_without_an_exponent_unless_it_is_tiny(text):
+    written = settings.lambda_text(float(text))
+    assert float(written) == float(text)
+    assert written == (text if float(text) >= 1e-4 else "1e-09")
+
+
 def test_the_help_of_lambda_names_the_values_that_its_field_takes():
     assert f"from {settings.LAMBDA_MIN:g} to {settings.LAMBDA_MAX:g}" in controls.HELP["lambda"]
 

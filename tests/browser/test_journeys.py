@@ -166,3 +166,32 @@ def test_back_walks_over_the_instances_and_to_the_search_of_an_earlier_page(serv
     go_back(page, at_first)
     main.get_by_role("heading", name=first, exact=True).wait_for()
     assert searched(page, "Name or word") == "chess"
+
+
+def test_back_and_forward_release_and_hold_again_and_a_link_keeps_what_is_held(server, visit):
+    page = visit(f"{server.url}/")
+    button = page.locator(".st-key-hold_button button").first
+
+    def assert_button(name: str) -> None:
+        button.get_by_text(name, exact=True).wait_for()
+        wait_until_idle(page)
+        assert button.inner_text() == name
+        assert ("hold=" in page.url) == (name == "Release")
+
+    button.click()
+    assert_button("Release")
+    page.go_back()
+    assert_button("Hold")
+    page.go_forward()
+    assert_button("Release")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Learn").first.click()
+    page.wait_for_url("**/learn**")
+    page.get_by_role("radio", name="Five questions", exact=True).click()
+    link = page.get_by_role("link", name="Set the sliders for this question")
+    link.wait_for()
+    wait_until_idle(page)
+    link.click()
+    page.wait_for_url("**reg_lambda=0.25**part=Five+questions**")
+    assert_button("Release")
+    page.go_back()
+    assert_button("Release")

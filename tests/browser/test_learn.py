@@ -127,6 +127,51 @@ def test_both_tables_of_the_example_are_edited_by_the_keyboard_alone(server, vis
     settled(page, "document.body.innerText.includes('both variants rank Game first')")
 
 
+def cell_text(page, table: int, column: int, row: int) -> str:
+    """What a table of the example shows in a cell, by the table that its canvas holds for screen readers."""
+    return page.get_by_test_id("stDataFrame").nth(table).locator(f"#glide-cell-{column}-{row}").inner_text()
+
+
+def type_into_cell(page, x: float, y: float, column: int, row: int, text: str) -> None:
+    """Types into a cell of the word counts: x is a share of the table's width, y in pixels from its top."""
+    table = page.get_by_test_id("stDataFrame").first
+    at = f"{CHOSEN}[id='glide-cell-{column}-{row}']"
+    click_in_table(page, table, table.bounding_box()["width"] * x, y, at)
+    page.keyboard.type(text)
+    page.locator("#portal input").wait_for()
+    page.keyboard.press("Enter")
+
+
+def go_to_part(page, name: str, sign: str) -> None:
+    page.get_by_role("radio", name=name, exact=True).click()
+    settled(page, f"document.body.innerText.includes({sign!r})")
+
+
+def test_start_over_also_undoes_what_the_tables_on_the_screen_show_and_the_next_edits_count(server, visit):
+    page = visit(f"{server.url}/learn?part=Normal+equations", width=1440, height=1000)
+
+    def both(cell: str, square: str) -> None:
+        """A cell shows its count, and the page computes with it: its square is in the word's sum in G."""
+        diagonal = ".st-key-learn_numbers table tbody tr:nth-child(4) :nth-child(5)"  # chess meets chess
+        settled(page, f"document.querySelector('{diagonal}').innerText.trim() === {square!r}")
+        assert cell_text(page, 0, 4, 1) == cell
+
+    both("0", "4")
+    type_into_cell(page, 0.7, 85, 4, 1, "9")  # freeciv, chess
+    both("9", "85")
+    page.get_by_role("button", name="Start over").click()
+    both("0", "4")
+    go_to_part(page, "Objective", "The last column is what is minimised")
+    assert cell_text(page, 0, 4, 1) == "0"
+    go_to_part(page, "Normal equations", "word meets word")
+    both("0", "4")
+    type_into_cell(page, 0.7, 85, 4, 1, "3")
+    both("3", "13")
+    go_to_part(page, "Objective", "The last column is what is minimised")
+    go_to_part(page, "Normal equations", "word meets word")
+    both("3", "13")
+
+
 def test_a_step_shows_the_sliders_that_it_uses_beside_their_numbers_and_the_others_keep_their_values(server, visit):
     page = visit(f"{server.url}/learn?part=Eigenvalues&toy_A=0")
     names = [f"{symbol} of the example" for symbol in "λAB"]
