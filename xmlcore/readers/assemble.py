@@ -34,8 +34,8 @@ def assemble(parsed: Parsed, name: str, source: str, test_share: float, seed: in
     if test is None:
         train, test = _split(train, test_share, seed)
         notes.append(
-            f"There is no test set: {test.Y.shape[0]:,} of {train.Y.shape[0] + test.Y.shape[0]:,} instances were set "
-            f"aside at random (seed {seed})."
+            f"There is no test set: {test.Y.shape[0]:,} of {train.Y.shape[0] + test.Y.shape[0]:,} instances "
+            f"{'was' if test.Y.shape[0] == 1 else 'were'} set aside at random (seed {seed})."
         )
     kind, feature_names = parsed.feature_kind, parsed.feature_names
     if train.X is None or test.X is None:
@@ -93,7 +93,9 @@ def _split(part: Part, test_share: float, seed: int) -> tuple[Part, Part]:
         raise DataError(f"test_share is {test_share}; expected a share above 0 and below 1")
     rows = part.Y.shape[0]
     if rows < 2:
-        raise DataError(f"the data set has {rows} instances; expected at least 2, to set some aside for testing")
+        raise DataError(
+            f"the data set has {rows} instance{'s' if rows != 1 else ''}; expected at least 2, to set some aside"
+        )
     n_test = min(max(round(rows * test_share), 1), rows - 1)
     order = np.random.default_rng(seed).permutation(rows)
     return take_part(part, np.sort(order[n_test:])), take_part(part, np.sort(order[:n_test]))

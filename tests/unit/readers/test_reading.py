@@ -57,7 +57,7 @@ def test_an_unknown_format_and_an_impossible_share_are_refused(put, refusal):
     path = put("a.txt", "0 0:1\n1 1:1\n")
     assert refusal(path, format="xls").startswith("format is 'xls'; expected one of xc-text, npz")
     assert refusal(path, test_share=1.0) == "test_share is 1.0; expected a share above 0 and below 1"
-    assert "has 1 instances; expected at least 2" in refusal(put("b.txt", "0 0:1\n"))
+    assert "has 1 instance; expected at least 2" in refusal(put("b.txt", "0 0:1\n"))
 
 
 @pytest.mark.parametrize(
