@@ -43,7 +43,7 @@ _LAYOUT = {
     "paper_bgcolor": "white",
     "plot_bgcolor": "white",
     "margin": {"l": 76, "r": 12, "t": 34, "b": 56},
-    "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+    "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "tracegroupgap": 0},
     "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
     "bargap": 0.25,
     "modebar": {"color": "#666666", "activecolor": INK, "bgcolor": "rgba(255,255,255,0)"},
