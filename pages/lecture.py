@@ -15,6 +15,7 @@ STYLE = """<style>
 .stApp .stMainBlockContainer { min-height: 100vh; display: flex; flex-direction: column; }
 .stApp .stMainBlockContainer > [data-testid="stVerticalBlock"] { flex: 1; }
 .stPlotlyChart { min-height: 240px; }
+.stApp .stMain :has(> .st-key-body_controls) { display: flex; }
 .stApp .st-key-body_controls { display: flex; flex-direction: row; gap: 2rem; }
 .st-key-body_controls [data-testid="stSliderThumbValue"], .st-key-body_controls label p { font-size: 1.25rem; }
 .st-key-lecture_values p { font-size: clamp(1.4rem, 3.2vw, 2.4rem); line-height: 1.15; }
