@@ -248,6 +248,9 @@ def _markers(points: dict[str, tuple[float, float]] | None, when: str, *, in_leg
     ]
 
 
+LEAST_OF_PLANE = 2.0  # points that each axis of the trade-off spans: a frontier may be short
+
+
 def tradeoff(
     x: np.ndarray,
     y: np.ndarray,
@@ -292,7 +295,8 @@ def tradeoff(
         "hovertemplate": hover,
     }
     marks = [*_markers(held, "held", in_legend=True), *_markers(current, "now", in_legend=True)]
-    axes = [{"range": percent_range([*line[axis], *(float(mark[axis][0]) for mark in marks)])} for axis in ("x", "y")]
+    shown = ([*line[axis], *(float(mark[axis][0]) for mark in marks)] for axis in ("x", "y"))
+    axes = [{"range": percent_range(values, LEAST_OF_PLANE)} for values in shown]
     return draw([dots, line, *marks], x_title, y_title, 400, xaxis=axes[0], yaxis=axes[1])
 
 
@@ -413,7 +417,7 @@ def _write_heights(
         # The number stands above the outline of the held setting where that is higher, so that no line crosses it.
         above = then > now if trace["name"] == HELD else then <= now
         trace["text"] = [f"{value:.2f}" if here else "" for value, here in zip(now, above, strict=True)]
-        trace |= {"textposition": "outside", "textangle": 0}
+        trace |= {"textposition": "outside", "textangle": 0, "cliponaxis": False}
         if size:
             trace["textfont"] = {"size": size}
     largest = max(float(np.max(heights)) for heights in [*values.values(), *(held or {}).values()])
