@@ -35,7 +35,8 @@ settings.sync_hold()
 frame.show_refusals()
 if problem:
     st.error(frame.plain_markdown(problem), icon=":material/error:")
-controls.body_controls(current, model.lambda_range_of)
+if page.title != "Lecture":  # which has them beside its buttons
+    controls.body_controls(current, model.lambda_range_of)
 with behind.visitor_first():
     try:
         with frame.worded_errors():

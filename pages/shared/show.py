@@ -96,10 +96,12 @@ def chart(
     alt: str,
     data: Callable[[], pd.DataFrame],
     height: Literal["content", "stretch"] = "content",
+    files: bool = True,
 ) -> None:
     """A figure with one line that says what to see, a description for screen readers, its image and its data.
 
-    height: "content" for the figure's own, "stretch" for what its container has left.
+    height: "content" for the figure's own, "stretch" for what its container has left. files: with the buttons that save
+    image and data.
     """
     with st.container(key=f"chart_{name}", gap="xsmall", height=height):
         st.plotly_chart(
@@ -115,6 +117,8 @@ def chart(
             },
         )
         st.caption(caption)
+        if not files:
+            return
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.html(IMAGE_BUTTONS, width="content")
             st.download_button(
