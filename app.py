@@ -9,9 +9,9 @@ st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monito
 # A browser's first chart comes with five megabytes of script, which it reads for a second and more. A chart that nobody
 # sees, drawn before the imports below, has it do so while the server begins, and not when the numbers are there. Plotly
 # takes numpy and pandas as it finds them, which may be half imported by another session: so they are imported first.
-st.html("<style>.st-key-unseen { display: none; }</style>")
-with st.container(key="unseen"):
-    unseen = st.empty()
+st.html('<style>[data-testid="stLayoutWrapper"]:has(> .st-key-unseen) { display: none; }</style>')
+hidden = st.container(key="unseen")
+unseen = hidden.empty()
 if "_begun" not in st.session_state:
     st.session_state["_begun"] = True
     with unseen.container():
@@ -21,7 +21,8 @@ if "_begun" not in st.session_state:
 from pages.shared import behind, controls, frame, mirror, model, settings, show, sources, status  # noqa: E402
 
 page = frame.navigation()
-show.styles()
+with hidden:  # where it takes no room above the page
+    show.styles()
 names = sources.names()
 settings.note_refusals(names)
 settings.take_link()
@@ -34,7 +35,8 @@ settings.sync_hold()
 frame.show_refusals()
 if problem:
     st.error(frame.plain_markdown(problem), icon=":material/error:")
-controls.body_controls(current, model.lambda_range_of)
+if page.title != "Lecture":  # which has them beside its buttons
+    controls.body_controls(current, model.lambda_range_of)
 with behind.visitor_first():
     try:
         with frame.worded_errors():

@@ -80,7 +80,8 @@ def gains_and_losses() -> None:
                 height=340,
             ),
             name="recall_by_frequency",
-            caption=f"Of the test assignments of a bin's labels, how many are among the {K} ranked first.",
+            caption="Of all pairs of a test instance and one of its labels in the bin, the share whose label is "
+            f"{'' if K == 1 else 'among '}the {show.first_labels(K)}.",
             alt=f"Bars: recall at {K} of labels of each training frequency, before and after weighting",
             data=lambda: pd.DataFrame(
                 {
@@ -209,24 +210,27 @@ def table_of_labels(label: int | None, shown: np.ndarray, names: np.ndarray) -> 
         placeholder="none in test",
         column_config={
             "label": st.column_config.TextColumn("Label", pinned=True, width="medium"),
+            "training instances": st.column_config.NumberColumn("training"),
             "θ": st.column_config.NumberColumn(format="%.2f", help="By how much the model weights the label"),
-            "difference": st.column_config.NumberColumn("difference in hits", format="%+d"),
-            "recall before (%)": st.column_config.NumberColumn(format="%.2f"),
-            "recall after (%)": st.column_config.NumberColumn(format="%.2f"),
+            "test instances": st.column_config.NumberColumn("test"),
+            "difference": st.column_config.NumberColumn(format="%+d"),
+            "recall before (%)": st.column_config.NumberColumn("recall before", format="%.2f"),
+            "recall after (%)": st.column_config.NumberColumn("recall after", format="%.2f"),
         },
         alt=f"Labels with training frequency, θ, hits and recall at {K} before and after weighting",
     )
 
 
 def found_text(n_found: int, n_shown: int, text: str) -> str:
-    """Which labels stand in the table, and what its hits are; text: what was searched for."""
+    """Which labels stand in the table, and what its columns are; text: what was searched for."""
     count = f"All {n_found:,}" if n_found == n_shown else f"The first {n_shown:,} of {n_found:,}"
     which = f"{'One label' if n_found == 1 else f'{count} labels'}{' found' if text else ''}"
     if not n_found:
         which = f"No label has “{plain_markdown(text)}” in its name"
     return (
-        f"{which}. Hits: how often a label is rightly among the {K} ranked first, without PS (before) and with it "
-        f"(after), of {answer.rows_text}."
+        f"{which}. Training and test: how many instances have the label. Hits: how often it is rightly among the {K} "
+        f"ranked first, without PS (before) and with it (after), of {answer.rows_text}. Recall: hits in percent of its "
+        "test instances."
     )
 
 

@@ -97,10 +97,11 @@ def along_lambda(polls: bool) -> None:
                     x_range=answer.model.lambda_range,
                 ),
                 name=f"path_{metric}",
-                caption=f"Large markers: the present λ{show.open_ones(ghost)}. Dashed: {paths.held_out_text(answer)}.",
+                caption=f"Large markers: the present λ{show.open_ones(ghost)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out",
                 data=partial(show.curve_table, lines, "lambda", name),
             )
+    st.caption(f"Solid: {answer.rows_text}. Dashed: {paths.held_out_text(answer)}.")
 
 
 polls = answer.model.ready and not all(each.done for each in paths.paths(answer))
@@ -140,7 +141,8 @@ def reach(polls: bool) -> None:
             ),
             name="tradeoff",
             caption=f"Up and to the right is better. The large circle is {RIDGE}, the large diamond {RIDGE_PS}, at the "
-            f"present setting{show.open_ones(ghost)}. Of {answer.rows_text}; a choice made on them flatters itself.",
+            f"present setting{show.open_ones(ghost)}. Worse settings lie outside; double-click to see all. Of "
+            f"{answer.rows_text}: a setting chosen by these numbers will look better here than on new data.",
             alt=f"Dots: settings of λ, A and B by {name} and {ps_name}, with the frontier of the best ones",
             data=lambda: pd.DataFrame({"setting": points.names, name: points.precision, ps_name: points.psprecision}),
         )

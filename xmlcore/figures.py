@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from xmlcore.figures_axes import category_axis, log_axis, log_range, percent_range
+from xmlcore.figures_axes import SMALL, category_axis, log_axis, log_range, percent_range
 
 RIDGE, RIDGE_PS = "XML-ridge", "XML-ridge with PS"
 
@@ -43,7 +43,7 @@ _LAYOUT = {
     "paper_bgcolor": "white",
     "plot_bgcolor": "white",
     "margin": {"l": 76, "r": 12, "t": 34, "b": 56},
-    "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+    "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "tracegroupgap": 0},
     "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
     "bargap": 0.25,
     "modebar": {"color": "#666666", "activecolor": INK, "bgcolor": "rgba(255,255,255,0)"},
@@ -103,6 +103,9 @@ def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray)
     }
 
 
+HELD = "held setting"  # the outlines' one name in the legend: they lie over the bars of both variants
+
+
 def grouped_bars(
     categories: Sequence[str],
     values: dict[str, np.ndarray],
@@ -111,6 +114,7 @@ def grouped_bars(
     y_title: str,
     held: dict[str, np.ndarray] | None = None,
     height: int = 300,
+    numbered: bool = False,
 ) -> go.Figure:
     """Bars of both variants side by side in each category, with the held setting as outlines.
 
@@ -118,8 +122,11 @@ def grouped_bars(
         categories: the names of the bins, in order.
         values: variant name → heights, shape (bins,), in the unit that y_title names.
         held: the same of a held setting, drawn as outlines over the bars, or None.
+        numbered: each bar's height is written above it.
     """
-    return _bar_chart(_variant_bars(categories, values, held), categories, x_title, y_title, height)
+    traces = _variant_bars(categories, values, held)
+    layout = {"yaxis": _write_heights(traces, values, held)} if numbered else {}
+    return _bar_chart(traces, categories, x_title, y_title, height, **layout)
 
 
 def _variant_bars(
@@ -128,11 +135,13 @@ def _variant_bars(
     outlines = [
         {
             **_bars(LOOKS[name], name, categories, heights),
-            "name": f"{name}, held",
+            "name": HELD,
+            "hovertemplate": f"{name}, held<br>%{{customdata}}: %{{y:.2f}}<extra></extra>",
             "marker": {"color": "rgba(0,0,0,0)", "line": {"color": INK, "width": 1.5}},
-            "showlegend": name == RIDGE,
+            "legendgroup": HELD,
+            "showlegend": at == 0,
         }
-        for name, heights in (held or {}).items()
+        for at, (name, heights) in enumerate((held or {}).items())
     ]
     return [_bars(LOOKS[name], name, categories, heights) for name, heights in values.items()] + outlines
 
@@ -164,13 +173,17 @@ def system_bars(categories: Sequence[str], values: dict[str, np.ndarray], *, x_t
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of a variant: x > 0 and y, shape (points,); dashed where it is held out from training."""
+    """One curve of a variant: x > 0 and y, shape (points,); dashed where it is held out from training.
+
+    legend: its name there, where variant and rows would be too long.
+    """
 
     variant: str
     x: np.ndarray
     y: np.ndarray
     rows: str
     dashed: bool = False
+    legend: str = ""
 
 
 def curves(
@@ -204,7 +217,7 @@ def _curve(line: Curve) -> dict:
     n_points = len(line.x)
     return {
         "type": "scatter",
-        "name": f"{line.variant}, {line.rows}",
+        "name": line.legend or f"{line.variant}, {line.rows}",
         "x": line.x if n_points else [None],
         "y": line.y if n_points else [None],
         "mode": "lines+markers" if n_points < 40 else "lines",
@@ -235,6 +248,9 @@ def _markers(points: dict[str, tuple[float, float]] | None, when: str, *, in_leg
     ]
 
 
+LEAST_OF_PLANE = 2.0  # points that each axis of the trade-off spans: a frontier may be short
+
+
 def tradeoff(
     x: np.ndarray,
     y: np.ndarray,
@@ -247,6 +263,9 @@ def tradeoff(
     held: dict[str, tuple[float, float]] | None = None,
 ) -> go.Figure:
     """Two metrics against each other, a dot for each setting, the frontier as a line, and where the variants stand.
+
+    The axes span the frontier and the variants, between which there is something to choose: settings that are far worse
+    lie outside.
 
     Args:
         x, y: the metrics of each setting, shape (settings,); names: what each setting is, for the hover.
@@ -276,7 +295,8 @@ def tradeoff(
         "hovertemplate": hover,
     }
     marks = [*_markers(held, "held", in_legend=True), *_markers(current, "now", in_legend=True)]
-    axes = [{"range": percent_range([*dots[axis], *(float(mark[axis][0]) for mark in marks)])} for axis in ("x", "y")]
+    shown = ([*line[axis], *(float(mark[axis][0]) for mark in marks)] for axis in ("x", "y"))
+    axes = [{"range": percent_range(values, LEAST_OF_PLANE)} for values in shown]
     return draw([dots, line, *marks], x_title, y_title, 400, xaxis=axes[0], yaxis=axes[1])
 
 
@@ -382,14 +402,23 @@ def share_bars(
         held: the same of a held setting, drawn as outlines, or None.
     """
     traces = _variant_bars(categories, shares, held)
+    yaxis = _write_heights(traces, shares, held, SMALL)
+    return _bar_chart(traces, categories, x_title, y_title, 360, yaxis=yaxis)
+
+
+def _write_heights(
+    traces: list[dict], values: dict[str, np.ndarray], held: dict[str, np.ndarray] | None, size: int | None = None
+) -> dict:
+    """Writes above each bar how high it is, in type of so many pixels; the y axis that has room for it."""
     for trace in traces:
         variant = trace["offsetgroup"]
-        now, then = shares[variant], (held or {}).get(variant, np.zeros(len(categories)))
-        # The percentage stands above the outline of the held setting where that is higher, so that no line crosses it.
-        above = np.asarray(then) > now if trace["name"] != variant else np.asarray(then) <= now
+        now = values[variant]
+        then = np.asarray((held or {}).get(variant, np.zeros(len(now))))
+        # The number stands above the outline of the held setting where that is higher, so that no line crosses it.
+        above = then > now if trace["name"] == HELD else then <= now
         trace["text"] = [f"{value:.2f}" if here else "" for value, here in zip(now, above, strict=True)]
-        trace |= {"textposition": "outside", "textangle": 0}
-    largest = max(float(np.max(values)) for values in [*shares.values(), *(held or {}).values()])
-    # Room for the percentage above the highest bar.
-    room = {"range": [0, max(1.12 * largest, 1.0)]}
-    return _bar_chart(traces, categories, x_title, y_title, 360, yaxis=room)
+        trace |= {"textposition": "outside", "textangle": 0, "cliponaxis": False}
+        if size:
+            trace["textfont"] = {"size": size}
+    largest = max(float(np.max(heights)) for heights in [*values.values(), *(held or {}).values()])
+    return {"range": [0, max(1.12 * largest, 1.0)]}

@@ -111,18 +111,18 @@ def log_range(low: float, high: float) -> list[float]:
     return [start - 0.03 * (end - start), end + 0.03 * (end - start)]
 
 
-def percent_range(values: Iterable[float]) -> list[float] | None:
+def percent_range(values: Iterable[float], least: float = LEAST_POINTS) -> list[float] | None:
     """Where an axis of percentages begins and ends: whole points, so that it seldom changes while points arrive.
 
-    It spans LEAST_POINTS or more. None without values.
+    It spans so many points at least. None without values.
     """
     known = np.array([value for value in values if math.isfinite(value)])
     if not known.size:
         return None
     low, high = float(known.min()), float(known.max())
-    room = max(0.06 * (high - low), (LEAST_POINTS - (high - low)) / 2)
+    room = max(0.06 * (high - low), (least - (high - low)) / 2)
     bottom, top = math.floor(low - room), math.ceil(high + room)
     if low >= 0 > bottom:  # only so far below 0 as a marker is large
-        top = max(top, LEAST_POINTS)
+        top = max(top, least)
         bottom = -0.04 * top
     return [bottom, top]

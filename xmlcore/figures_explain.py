@@ -103,6 +103,7 @@ def explanation_bars(
         "ticklen": 5,
         "tickcolor": "white",
         "showgrid": False,
+        "zeroline": False,  # it would run through the first bar's number
     }
     rule = {"type": "line", "xref": "x domain", "x0": 0, "x1": 1, "y0": n_terms - 0.5, "y1": n_terms - 0.5}
     return draw(

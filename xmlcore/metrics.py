@@ -105,6 +105,12 @@ def precision_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
     return _at_k("precision", top, Y, None, k)
 
 
+def precision_ceiling(Y: sparse.csr_array, k: int) -> float:
+    """P@K of a perfect ranking, mean_i min(K, n_i) / K: below 1 where instances have fewer than K labels; Y: n×L."""
+    ruler = make_ruler(Y, None, k)
+    return float(np.minimum(ruler.n_relevant, ruler.k_max).mean() / ruler.k_max)
+
+
 def psprecision_at_k(
     top: np.ndarray, Y: sparse.csr_array, inverse_propensity: np.ndarray, k: int, normalize: bool = True
 ) -> float:

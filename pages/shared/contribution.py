@@ -21,8 +21,13 @@ def in_percent(ridge: np.ndarray, ps: np.ndarray) -> dict[str, np.ndarray]:
     return {RIDGE: 100 * ridge, RIDGE_PS: 100 * ps}
 
 
-def contribution_bars(parts: Contributions, held: Contributions | None, height: int) -> go.Figure:
-    """The contributions of each bin as bars, with those of a held setting as outlines; height: in pixels."""
+def contribution_bars(
+    parts: Contributions, held: Contributions | None, height: int, numbered: bool = False
+) -> go.Figure:
+    """The contributions of each bin as bars, with those of a held setting as outlines.
+
+    height: in pixels. numbered: each bar's height is written above it.
+    """
     return grouped_bars(
         parts.bins.names,
         in_percent(parts.ridge, parts.ps),
@@ -30,4 +35,5 @@ def contribution_bars(parts: Contributions, held: Contributions | None, height: 
         y_title=f"Contribution to {SHORT_NAMES[parts.metric]}@{parts.k} (points)",
         held=in_percent(held.ridge, held.ps) if held else None,
         height=height,
+        numbered=numbered,
     )

@@ -59,24 +59,27 @@ def contribution_chart(
 ) -> None:
     """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines.
 
-    height: in pixels. for_a_room: in larger type, and as much higher as its container has left.
+    height: in pixels. for_a_room: as much higher as its container has left, in larger type, with its numbers above the
+    bars and without the buttons that save it.
     """
     metric, k = FOUR_NUMBERS[number][0], min(FOUR_NUMBERS[number][1], answer.dataset.n_labels)
     name = name_of(answer, number)
     bins = frequency_bins(answer.dataset.label_counts, "tens")
     parts = by_bin(answer, metric, bins, k)
     bars = in_percent(parts.ridge, parts.ps)
-    figure = contribution_bars(parts, by_bin(ghost, metric, bins, k) if ghost else None, height)
+    figure = contribution_bars(parts, by_bin(ghost, metric, bins, k) if ghost else None, height, numbered=for_a_room)
     if for_a_room:  # the names too, which then may need room below
         figure.update_layout(font_size=ROOM_FONT, margin_l=96)
         figure.update_xaxes(tickfont_size=ROOM_FONT, title_font_size=ROOM_FONT, tickangle=None, automargin=True)
         figure.update_yaxes(title_font_size=ROOM_FONT, title_text=f"Contribution to<br>{name} (points)")
     of_k = " K is fixed here." if k != answer.K else ""
+    sums = f": {bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %"
+    of_psp = f" {show.ruler(answer)}." if for_a_room else ""
     show.chart(
         figure,
         name=f"contributions_{name.replace('@', '_at_')}",
-        caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}: "
-        f"{bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %, on {answer.rows_text}.{of_k}",
+        caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}"
+        f"{'' if for_a_room else sums}, on {answer.rows_text}.{of_k}{of_psp}",
         alt=f"Contribution to {name} by training frequency: "
         + "; ".join(
             f"{label} {ridge:.2f}, with PS {ps:.2f}"
@@ -84,4 +87,5 @@ def contribution_chart(
         ),
         data=lambda: pd.DataFrame({"training instances": bins.names, **bars}),
         height="stretch" if for_a_room else "content",
+        files=not for_a_room,
     )

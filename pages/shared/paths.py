@@ -20,8 +20,8 @@ HELD_OUT_OPERATIONS = 2e12  # of the whole held-out path: some tens of seconds
 HELP = (
     "Each point is computed exactly, not read off a grid that was prepared. The held-out curve needs no validation "
     "set: each training instance is scored by the model that would have been trained without it and its family (the "
-    "instances of the same origin). Vocabulary, IDF and θ stay as they are from all training instances; a label with "
-    "one instance can never be hit."
+    "instances of the same origin). Vocabulary, IDF and θ stay as they are from all training instances; a label whose "
+    "training instances are all of one family, or only one, can never be hit."
 )
 Work = tuple[behind.Filling[Evaluation], behind.Filling[Evaluation]]
 
@@ -116,7 +116,7 @@ def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
         x = np.array([point.reg_lambda for point in points])
         for variant, attribute in ((RIDGE, "ridge"), (RIDGE_PS, "ps")):
             y = [100 * getattr(point, attribute).metrics[metric][answer.K] for point in points]
-            found.append(Curve(variant, x, np.array(y), rows, dashed))
+            found.append(Curve(variant, x, np.array(y), rows, dashed, legend="… held out" if dashed else variant))
     return found
 
 

@@ -15,15 +15,16 @@ from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import counted, lambda_text, settings_text
 from pages.shared.settings import held as held_setting
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
-from xmlcore.metrics import SHORT_NAMES
+from xmlcore.metrics import SHORT_NAMES, precision_ceiling
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
-# with other colours, and its then black ground let through to the page's own. The matrix takes white to black, ink to
-# near white, and both variants' colours to those of the dark theme; its rows are red, green and blue of a colour, as
-# sums of the drawing's red, green and blue and a constant. `invert` and `hue-rotate` would make orange brown.
-DARK_COLORS = """0.493 -1.149 -0.469 0 1.125
-  -0.469 -0.103 -0.508 0 1.08
-  -0.387 -1.198 0.51 0 1.075
+# without its ground and with other colours. The matrix takes white to that page's ground, ink to near white, and both
+# variants' colours to those of the dark theme; its rows are red, green and blue of a colour, as sums of the drawing's
+# red, green and blue and a constant. `invert` and `hue-rotate` would make orange brown. A blend mode that lets the
+# page's ground through would show black boxes wherever Streamlit fades what a fragment draws anew.
+DARK_COLORS = """0.447 -0.992 -0.482 0 1.117
+  -0.326 -0.322 -0.384 0 1.118
+  -0.211 -1.49 0.66 0 1.119
   0 0 0 1 0"""
 DARK_FILTER = (
     "<svg xmlns='http://www.w3.org/2000/svg'><filter id='dark' color-interpolation-filters='sRGB'>"
@@ -31,7 +32,8 @@ DARK_FILTER = (
 )
 DARK_CHARTS = f"""<style>
 .js-plotly-plot .main-svg {{ filter: url("data:image/svg+xml,{quote(DARK_FILTER)}#dark"); }}
-.js-plotly-plot {{ mix-blend-mode: screen; }}
+.js-plotly-plot .main-svg {{ background: transparent !important; }}
+.js-plotly-plot .bg {{ fill: none !important; }}
 </style>"""
 LAYOUT = """<style>
 .stMainBlockContainer { padding: 4rem 2rem 2rem; }
@@ -45,18 +47,25 @@ LAYOUT = """<style>
 .image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 /* λ is stepped by factors, with the buttons beside its field: the room of + and − goes to its digits. */
 [data-testid="stSidebar"] [class*="st-key-reg_lambda"] [data-testid="stNumberInput"] button { display: none; }
-@media (min-width: 641px) { .st-key-body_controls { display: none; } }
+.modebar-container { display: none; }  /* it would lie over the legend; the buttons below a chart press what it has */
+/* Equal columns, whatever stands in them: a number is under the name of its column. */
+.stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { display: grid; grid-auto-flow: column; }
+.stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { grid-auto-columns: minmax(0, 1fr); }
+.stApp :is(.st-key-cards_ridge, .st-key-cards_ps) > * { width: auto; min-width: 0; }
+@media (min-width: 641px) { .stApp :has(> .st-key-body_controls) { display: none; } }
 @media (max-width: 640px) {
-  .modebar-container { display: none; }
   .stMainBlockContainer { padding: 4rem 1rem 2rem; }
-  .st-key-cards .stElementContainer:has(.stMetric) { min-width: 30%; }
+  .stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { grid: auto-flow / repeat(3, minmax(0, 1fr)); }
+  .stApp .st-key-cards:has([data-testid="stMetricDeltaDescription"]) :is(.st-key-cards_ridge, .st-key-cards_ps) {
+    grid: auto-flow / repeat(2, minmax(0, 1fr));
+  }
   .st-key-cards [data-testid="stMetricLabel"] { display: flex; }  /* their rows break: each number needs its name */
 }
 </style>"""
 
 
-# Plotly's own menu button saves a chart in one format and cannot be reached by keyboard. These buttons press it, with
-# the format that they name.
+# Plotly's own menu button saves a chart in one format, cannot be reached by keyboard and is hidden. These buttons press
+# it, with the format that they name.
 IMAGE_BUTTONS = """<div class="image-buttons"><button type="button" title="Save as a drawing">SVG</button>
 <button type="button" title="Save as a picture">PNG</button></div>"""
 SAVE_IMAGE = """<script>
@@ -87,10 +96,12 @@ def chart(
     alt: str,
     data: Callable[[], pd.DataFrame],
     height: Literal["content", "stretch"] = "content",
+    files: bool = True,
 ) -> None:
     """A figure with one line that says what to see, a description for screen readers, its image and its data.
 
-    height: "content" for the figure's own, "stretch" for what its container has left.
+    height: "content" for the figure's own, "stretch" for what its container has left. files: with the buttons that save
+    image and data.
     """
     with st.container(key=f"chart_{name}", gap="xsmall", height=height):
         st.plotly_chart(
@@ -102,10 +113,12 @@ def chart(
             config={
                 "displaylogo": False,
                 "toImageButtonOptions": {"format": "svg", "filename": name, "scale": 2},
-                "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d"],
+                "modeBarButtons": [["toImage"]],
             },
         )
         st.caption(caption)
+        if not files:
+            return
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.html(IMAGE_BUTTONS, width="content")
             st.download_button(
@@ -165,45 +178,56 @@ FOUR_NUMBERS = {
 }
 CARD_HELP = {
     "precision": "Of the {first}, the share that is right, averaged over the test instances. It cannot reach 100 % "
-    "where instances have fewer than {labels}.",
+    "where instances have fewer than {labels}. A perfect ranking would score {ceiling} here.",
     "psprecision": "As P@{k}, but each right label counts its inverse propensity θ, so rare labels count more. It is "
-    "divided by what a perfect ranking would score, so 100 % can be reached; it is lower than P@{k} where the hits are "
-    "mostly frequent labels.",
+    "divided by what a perfect ranking would score, so 100 % can be reached. At K = 1 it is lower than P@1 where the "
+    "hits are mostly frequent labels. At larger K it may be higher, because P@K divides by K even where an instance "
+    "has fewer labels.",
 }
 
 
 def cards(answer: Answer, ghost: Answer | None = None) -> None:
     """P@K and PSP@K at K = 1, 3, 5, cut to the labels that there are, for both variants, with the rows they are of.
 
-    The second row tells the difference to the first; both tell their change since a held setting where one is held.
+    The second row tells its difference from the first; where a setting is held, that stands beside the names, and both
+    rows tell their change since then.
     """
     evaluation, held, settings = answer.evaluation, ghost and ghost.evaluation, answer.settings
     of_ps = f" at λ = {lambda_text(settings.reg_lambda_ps)}" if settings.own_lambda_ps else ""
     n_labels = evaluation.ridge.label_hits.shape[1]
     shown = [(metric, k) for metric in MAIN_METRICS for k in sorted({min(k, n_labels) for k in CARD_KS})]
-    change = ", and its change since the held setting in percentage points"
+    of_rows = f"% of {answer.rows_text}{', and change since the held setting in percentage points' if held else ''}"
+    also = " and, below, change since held, in points" if held else " in percentage points"
     with st.container(key="cards", gap="xsmall"):
-        st.markdown(f"{MARKS[RIDGE]} **{RIDGE}**, % of {answer.rows_text}{change if held else ''}")
-        row = st.container(horizontal=True, gap="xsmall")
+        st.markdown(f"{MARKS[RIDGE]} **{RIDGE}**, {of_rows}")
+        row = st.container(key="cards_ridge", horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ridge.metrics[metric][k]
             row.metric(
                 f"{SHORT_NAMES[metric]}@{k}",
                 f"{100 * value:.2f}",
                 **(_since(value, held.ridge.metrics[metric][k]) if held else {}),
-                help=CARD_HELP[metric].format(k=k, first=first_labels(k), labels=counted(k, "label")),
+                help=CARD_HELP[metric].format(
+                    k=k,
+                    first=first_labels(k),
+                    labels=counted(k, "label"),
+                    ceiling=percent(precision_ceiling(answer.dataset.Y_test, k)),
+                ),
             )
-        difference = f", and its difference to {RIDGE} in percentage points"
-        st.markdown(f"{MARKS[RIDGE_PS]} **{RIDGE_PS}**{of_ps}{change if held else difference}")
-        row = st.container(horizontal=True, gap="xsmall")
+        st.markdown(
+            f"{MARKS[RIDGE_PS]} **{RIDGE_PS}** (propensity scores: rare labels weigh more){of_ps}, difference from "
+            f"{RIDGE}{also}"
+        )
+        row = st.container(key="cards_ps", horizontal=True, gap="xsmall")
         for metric, k in shown:
             value = evaluation.ps.metrics[metric][k]
-            before = evaluation.ridge.metrics[metric][k]
+            difference = value - evaluation.ridge.metrics[metric][k]
+            name = f"{SHORT_NAMES[metric]}@{k}"
             row.metric(
-                f"{SHORT_NAMES[metric]}@{k} with PS",
+                f"{name}, {points(difference)} with PS" if held else f"{name} with PS",
                 f"{100 * value:.2f}",
-                **(_since(value, held.ps.metrics[metric][k]) if held else _delta(value - before)),
-                label_visibility="collapsed",
+                **(_since(value, held.ps.metrics[metric][k]) if held else _delta(difference)),
+                label_visibility="visible" if held else "collapsed",
             )
 
 
@@ -230,10 +254,10 @@ def ruler(answer: Answer) -> str:
 
 def notes(answer: Answer) -> None:
     """What a reader of the numbers must know: which rows, which setting and which ruler."""
-    data, evaluation, settings = answer.dataset, answer.evaluation, answer.settings
+    evaluation, settings = answer.evaluation, answer.settings
     sentences = [
-        f"All numbers in percent, of {answer.rows_text} of {plain_markdown(data.name)}, at {settings_text(settings)}; "
-        f"{ruler(answer)}."
+        f"All numbers in percent, of {answer.rows_text} of {plain_markdown(settings.data)}, at "
+        f"{settings_text(settings)}; {ruler(answer)}."
     ]
     ghost = held_setting()
     if ghost and (ghost.data, ghost.features) == (settings.data, settings.features):

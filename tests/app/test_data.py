@@ -146,7 +146,7 @@ def test_every_page_copes_with_fewer_labels_than_the_cards_count(tmp_path, n_lab
             assert "P@5" not in texts(app)
             assert f"| % | {' | '.join(shown)} |" in texts(app)
             chosen = app.segmented_control(key="lecture_chart")
-            assert (chosen.options, chosen.value) == (shown, "P@5")
+            assert (chosen.options, chosen.value) == (shown, "PSP@5")
         if entry.title == "Compare":
             assert list(app.dataframe[0].value.columns) == shown
         if entry.title == "Head and tail":

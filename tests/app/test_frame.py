@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -75,6 +76,9 @@ def test_one_label_and_one_instance_are_not_told_as_several():
     app = start()
     assert app.metric[0].help.startswith("Of the label ranked first, the share")
     assert app.metric[2].help.startswith("Of the 5 labels ranked first, the share")
+    labels_of = model.answer(Settings("Debtags")).dataset.Y_test.sum(axis=1)
+    ceiling = 100 * np.minimum(labels_of, 5).sum() / (5 * len(labels_of))
+    assert app.metric[2].help.endswith(f"A perfect ranking would score {ceiling:.2f} % here.")
     answer = model.answer(Settings("Debtags"))
     one = SimpleNamespace(full=SimpleNamespace(n_test=1))
     assert replace(answer, model=one, evaluation=SimpleNamespace(n_rows=1)).rows_text == "1 test instance"
@@ -190,6 +194,11 @@ def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to
     for metric, held in zip(app.metric, before, strict=True):
         assert float(metric.delta.replace("−", "-")) == pytest.approx(float(metric.value) - held, abs=0.011)
         assert f"held {held:.2f}" in metric.proto.delta_description
+    for ridge, ps in zip(app.metric[:6], app.metric[6:], strict=True):
+        name, difference = ps.label.removesuffix(" with PS").split(", ")
+        assert name == ridge.label
+        now = float(ps.value) - float(ridge.value)
+        assert float(difference.replace("−", "-")) == pytest.approx(now, abs=0.011)
     assert not any("The held setting is of" in caption.value for caption in app.sidebar.caption)
     app.sidebar.text_input(key="features").set_value("tfidf+unit+svd:30").run()
     assert any("The held setting is of other features" in caption.value for caption in app.sidebar.caption)

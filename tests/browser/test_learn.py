@@ -186,13 +186,23 @@ def test_a_step_shows_the_sliders_that_it_uses_beside_their_numbers_and_the_othe
 
 def test_the_lectures_chart_has_the_height_that_the_window_has_left(server, visit):
     page = visit(f"{server.url}/lecture?hold=Debtags~3~false~3~0.55~1.5~5~false~")
-    main, below = page.get_by_test_id("stMain"), page.get_by_role("button", name="CSV")
+    main, below = page.get_by_test_id("stMain"), page.get_by_text("Rare labels left, frequent ones right.")
     for width, height, least in ((1280, 720, 240), (1440, 900, 380), (390, 844, 240)):
         page.set_viewport_size({"width": width, "height": height})
         settled(page, f"document.querySelector('.stPlotlyChart .main-svg').clientHeight >= {least}")
         if width > 640:  # a narrow window is scrolled
             assert main.evaluate("element => element.scrollHeight <= element.clientHeight")
-            assert height - below.bounding_box()["y"] < 60
+            box = below.bounding_box()
+            assert height - 30 < box["y"] + box["height"] <= height
+
+
+def test_the_lecture_fits_a_small_projector_with_its_warning_too(server, visit):
+    page = visit(f"{server.url}/lecture?reg_lambda=0.000123456&K=10")
+    main = page.get_by_test_id("stMain")
+    main.get_by_text("rounding may show").wait_for()
+    wait_until_idle(page)
+    assert main.evaluate("element => element.scrollHeight <= element.clientHeight")
+    assert "PSP measured with the data set's own A = 0.55, B = 1.5." in main.inner_text()
 
 
 def test_the_lecture_fits_a_small_projector_and_its_buttons_step_lambda(server, visit):
@@ -204,7 +214,7 @@ def test_the_lecture_fits_a_small_projector_and_its_buttons_step_lambda(server, 
     main = page.get_by_test_id("stMain")
     assert main.evaluate("element => element.scrollHeight <= element.clientHeight")
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
-    assert "λ = 8" in main.inner_text()
+    assert page.locator(".st-key-body_controls [data-testid='stSliderThumbValue']").first.inner_text() == "8"
     assert "reg_lambda=8" in page.url
     heights = page.locator(".st-key-lecture_numbers td strong").evaluate_all(
         "cells => cells.map(cell => parseFloat(getComputedStyle(cell).fontSize))"

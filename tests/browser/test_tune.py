@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -135,6 +136,21 @@ def test_the_answer_fits_one_screen(server, visit):
         box = part.bounding_box()
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 720
+
+
+@pytest.mark.parametrize("hold", ["", "&hold=Debtags~3~false~3~0.55~1.5~5~false~"], ids=["alone", "held"])
+def test_the_numbers_of_both_variants_stand_one_above_another(server, visit, hold):
+    page = visit(f"{server.url}/?reg_lambda=30{hold}")
+    for width in (390, 1246, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        wait_until_idle(page)
+        rows = [
+            [round(each.bounding_box()["x"]) for each in page.locator(f".st-key-cards_{row} .stMetric").all()]
+            for row in ("ridge", "ps")
+        ]
+        assert rows[0] == rows[1]
+        steps = {right - left for left, right in pairwise(rows[0]) if right > left}
+        assert max(steps) - min(steps) <= 1
 
 
 def test_a_link_sets_what_it_can_and_what_is_refused_is_named_on_the_page(server, visit):

@@ -6,6 +6,7 @@ import pytest
 from xmlcore import figures
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import (
+    HELD,
     RIDGE,
     RIDGE_PS,
     Curve,
@@ -25,6 +26,10 @@ def trace_of(figure, name):
     return next(trace for trace in figure.data if trace.name == name)
 
 
+def outline_of(figure, variant):
+    return next(trace for trace in figure.data if trace.name == HELD and trace.offsetgroup == variant)
+
+
 def profile(n_labels):
     counts = np.random.default_rng(0).permutation(np.arange(n_labels) // 3 + 1)
     return counts, [f"label {label}" for label in range(n_labels)]
@@ -32,13 +37,23 @@ def profile(n_labels):
 
 def test_bars_have_the_heights_that_are_given_and_the_held_setting_is_an_outline_over_the_same_variant():
     heights = {RIDGE: np.array([1.0, 2.5]), RIDGE_PS: np.array([1.5, 2.0])}
-    figure = grouped_bars(["1", "2–3"], heights, x_title="x", y_title="y", held={RIDGE: np.array([9.0, 9.0])})
+    held = {RIDGE: np.array([9.0, 9.0]), RIDGE_PS: np.array([8.0, 8.0])}
+    figure = grouped_bars(["1", "2–3"], heights, x_title="x", y_title="y", held=held)
     assert figure.layout.xaxis.type == "category"  # these names look like numbers, by which Plotly would place them
     for name, values in heights.items():
         np.testing.assert_array_equal(trace_of(figure, name).y, values)
-    ghost = trace_of(figure, f"{RIDGE}, held")
-    assert ghost.offsetgroup == trace_of(figure, RIDGE).offsetgroup
-    assert ghost.marker.color == "rgba(0,0,0,0)"
+    for name, values in held.items():
+        ghost = outline_of(figure, name)
+        np.testing.assert_array_equal(ghost.y, values)
+        assert ghost.offsetgroup == trace_of(figure, name).offsetgroup
+        assert ghost.marker.color == "rgba(0,0,0,0)"
+        assert ghost.hovertemplate.startswith(f"{name}, held<br>")
+
+
+def test_the_outlines_of_a_held_setting_have_one_name_in_the_legend_that_is_no_variants():
+    heights = {RIDGE: np.array([1.0]), RIDGE_PS: np.array([2.0])}
+    figure = grouped_bars(["1"], heights, x_title="x", y_title="y", held=heights)
+    assert [trace.name for trace in figure.data if trace.showlegend is not False] == [RIDGE, RIDGE_PS, "held setting"]
 
 
 def test_every_seen_label_is_drawn_with_its_own_name_and_frequency():
@@ -82,10 +97,18 @@ def test_each_percentage_stands_over_its_bar_or_over_the_held_outline_where_that
     held = {RIDGE: np.array([1.5, 19.5, 79.0]), RIDGE_PS: np.array([1.0, 29.0, 70.0])}
     figure = share_bars(["tail", "torso", "head"], shares, x_title="x", y_title="y", held=held)
     assert list(trace_of(figure, RIDGE).text) == ["", "19.50", "80.00"]
-    assert list(trace_of(figure, f"{RIDGE}, held").text) == ["0.50", "", ""]
+    assert list(outline_of(figure, RIDGE).text) == ["0.50", "", ""]
     assert list(trace_of(figure, RIDGE_PS).text) == ["2.00", "", "70.00"]
-    assert list(trace_of(figure, f"{RIDGE_PS}, held").text) == ["", "28.00", ""]
+    assert list(outline_of(figure, RIDGE_PS).text) == ["", "28.00", ""]
     assert figure.layout.yaxis.range[1] > 80
+
+
+def test_heights_are_written_where_they_are_asked_for():
+    heights = {RIDGE: np.array([0.5, 43.86])}
+    plain, numbered = (grouped_bars(["1", "2"], heights, x_title="x", y_title="y", numbered=n) for n in (False, True))
+    assert trace_of(plain, RIDGE).text is None
+    assert trace_of(numbered, RIDGE).text == ("0.50", "43.86")
+    assert numbered.layout.yaxis.range[1] > 45
 
 
 def test_percentages_are_written_without_a_held_setting_too():
@@ -229,6 +252,15 @@ def test_an_axis_of_percentages_spans_some_points_and_cuts_no_marker(values):
     assert bottom < np.nanmin(values)
     assert top > np.nanmax(values)
     assert bottom >= 0 or np.nanmin(values) < 1
+
+
+def test_the_trade_off_spans_the_frontier_and_the_variants_and_leaves_far_worse_settings_outside():
+    x, y = np.array([2.0, 40.0, 44.0, 30.0]), np.array([1.0, 66.0, 60.0, 70.0])
+    here = {RIDGE: (38.0, 58.0)}
+    layout = tradeoff(x, y, ["a", "b", "c", "d"], np.array([3, 1, 2]), x_title="x", y_title="y", current=here).layout
+    for shown, (low, high) in ((layout.xaxis.range, (30, 44)), (layout.yaxis.range, (58, 70))):
+        assert low - 3 < shown[0] < low
+        assert high < shown[1] < high + 3
 
 
 def test_the_large_markers_of_the_trade_off_are_named():

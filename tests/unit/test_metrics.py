@@ -14,6 +14,7 @@ from xmlcore.metrics import (
     measure,
     ndcg_at_k,
     precision_at_k,
+    precision_ceiling,
     psndcg_at_k,
     psprecision_at_k,
     recall_at_k,
@@ -143,3 +144,16 @@ def test_labels_without_any_assignment_give_zero_and_not_nan():
 def test_bad_arguments_are_named_with_their_value(top, Y, theta, k, message):
     with pytest.raises(DataError, match=message):
         psprecision_at_k(np.array(top), sparse.csr_array(Y), np.array(theta), k)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 14, 20])
+def test_the_ceiling_of_precision_is_what_a_ranking_by_the_labels_themselves_scores(k):
+    Y, *_ = random_case(4)
+    best = np.argsort(-Y.toarray(), axis=1, kind="stable")
+    assert precision_ceiling(Y, k) == pytest.approx(precision_at_k(best, Y, k))
+    assert precision_ceiling(Y, 1) < 1  # some rows are empty
+
+
+def test_the_ceiling_of_precision_by_hand():
+    Y = sparse.csr_array(np.array([[1, 1, 1], [1, 0, 0]], dtype=np.float32))
+    assert precision_ceiling(Y, 2) == pytest.approx((2 + 1) / (2 * 2))
