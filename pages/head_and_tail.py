@@ -9,7 +9,7 @@ from pages.shared import head_tail_labels as labels_of
 from pages.shared.contribution import by_bin, contribution_bars, in_percent
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
-from pages.shared.settings import counted
+from pages.shared.settings import counted, hold_in_link
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
 from xmlcore.figures import MOST_POINTS, grouped_bars, share_bars
 
@@ -260,7 +260,7 @@ def instances_of(label: int, name: str) -> None:
                 st.page_link(
                     "pages/instances.py",
                     label=plain_markdown(dataset.test_name(row)),
-                    query_params={"instance": str(row), "label": str(label)},
+                    query_params={"instance": str(row), "label": str(label), **hold_in_link()},
                 )
 
 

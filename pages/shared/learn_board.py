@@ -60,7 +60,7 @@ def contribution_chart(
     """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines.
 
     height: in pixels. for_a_room: as much higher as its container has left, in larger type, with its numbers above the
-    bars and without the buttons that save it.
+    bars.
     """
     metric, k = FOUR_NUMBERS[number][0], min(FOUR_NUMBERS[number][1], answer.dataset.n_labels)
     name = name_of(answer, number)
@@ -87,5 +87,5 @@ def contribution_chart(
         ),
         data=lambda: pd.DataFrame({"training instances": bins.names, **bars}),
         height="stretch" if for_a_room else "content",
-        files=not for_a_room,
+        one_line=for_a_room,
     )

@@ -96,12 +96,12 @@ def chart(
     alt: str,
     data: Callable[[], pd.DataFrame],
     height: Literal["content", "stretch"] = "content",
-    files: bool = True,
+    one_line: bool = False,
 ) -> None:
     """A figure with one line that says what to see, a description for screen readers, its image and its data.
 
-    height: "content" for the figure's own, "stretch" for what its container has left. files: with the buttons that save
-    image and data.
+    height: "content" for the figure's own, "stretch" for what its container has left. one_line: the buttons that save
+    image and data stand beside the caption, not below it.
     """
     with st.container(key=f"chart_{name}", gap="xsmall", height=height):
         st.plotly_chart(
@@ -116,10 +116,9 @@ def chart(
                 "modeBarButtons": [["toImage"]],
             },
         )
-        st.caption(caption)
-        if not files:
-            return
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        below = st.container(horizontal=True, vertical_alignment="top") if one_line else st.container(gap="xsmall")
+        below.caption(caption)
+        with below.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content"):
             st.html(IMAGE_BUTTONS, width="content")
             st.download_button(
                 "CSV",
@@ -256,7 +255,7 @@ def notes(answer: Answer) -> None:
     """What a reader of the numbers must know: which rows, which setting and which ruler."""
     evaluation, settings = answer.evaluation, answer.settings
     sentences = [
-        f"All numbers in percent, of {answer.rows_text} of {plain_markdown(settings.data)}, at "
+        f"All numbers in percent, of {answer.rows_text} of {plain_markdown(answer.model.shown_title)}, at "
         f"{settings_text(settings)}; {ruler(answer)}."
     ]
     ghost = held_setting()
