@@ -31,6 +31,9 @@ STYLE = """<style>
 .st-key-lecture_numbers :is(th, td):first-child { text-align: left; }
 .st-key-lecture_which p, .stMain [data-testid="stCaptionContainer"] p { font-size: clamp(1rem, 1.5vw, 1.25rem); }
 .stApp:has([data-testid="stSidebar"][aria-expanded="false"]) .st-key-lecture_hint { display: none; }
+@media (min-width: 641px) {
+  [class*="st-key-chart_"] > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
+}
 @media (max-width: 640px) {
   .stApp .st-key-body_controls { flex-direction: column; gap: 0.5rem; }
   .stApp .st-key-lecture_controls > :has(> .st-key-body_controls) { min-width: 100%; }
