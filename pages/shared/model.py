@@ -265,7 +265,7 @@ def lambda_range_of(title: str, features: str) -> tuple[float, float]:
 def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
     """The scores of all test instances at this λ, (n_test, L), float32: exact, whichever way they are computed."""
     if model.ready:
-        return model.factorization.scores(model.projection, reg_lambda)
+        return model.factorization.scores_of(model.dataset.X_test, model.projection, reg_lambda)
     return solve_direct(model.full.X_train, model.full.Y_train, model.dataset.X_test, reg_lambda)
 
 

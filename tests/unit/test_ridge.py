@@ -1,6 +1,7 @@
 """Ridge regression against float64 brute force on data where careless code goes wrong, in both forms."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from xmlcore import eigen
 from xmlcore.dataset import DataError
 from xmlcore.leaveout import held_out_scores
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+from xmlcore.synthetic import Shape, make_dataset
 
 SHARES = (1e-5, 1e-3, 1e-1)
 SHAPES = {"primal": (900, 300), "dual": (300, 900)}
@@ -66,6 +68,32 @@ def test_scores_equal_brute_force_and_rank_the_same_top_five(case, share):
     reg_lambda = case.reg_lambda(share)
     expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
     found = case.fac.scores(case.P, reg_lambda)
+    assert found.dtype == np.float32
+    assert distance(found, expected) < 1e-4
+    assert same_top5(found, expected) >= 0.999
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_scores_of_whole_features_are_those_of_their_projection_on_hard_data(case, share):
+    reg_lambda = case.reg_lambda(share)
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+    assert distance(case.fac.scores_of(case.data.X_new, case.P, reg_lambda), expected) < 1e-4
+    with pytest.raises(DataError, match=r"X_new has 199 rows and P 200"):
+        case.fac.scores_of(case.data.X_new[:-1], case.P, reg_lambda)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("n_blocks", [1, 2])
+def test_many_sparse_rows_are_scored_by_way_of_W(share, n_blocks, monkeypatch):
+    ds = make_dataset(Shape(700, 300, 40, 900, 3.0, 6))
+    edges = np.linspace(0, 300, n_blocks + 1).astype(int)
+    X, X_new = (tuple(M[:, a:b] for a, b in pairwise(edges)) for M in (ds.X_train, ds.X_test))
+    fac = RidgeFactorization.fit(X, ds.Y_train)
+    reg_lambda = share * fac.eigenvalues[-1]
+    P = fac.project(X_new)
+    expected = brute_force(ds.X_train, ds.Y_train, ds.X_test, reg_lambda)
+    monkeypatch.setattr(RidgeFactorization, "weighted_scores", None)  # it is not called
+    found = fac.scores_of(X_new, P, reg_lambda)
     assert found.dtype == np.float32
     assert distance(found, expected) < 1e-4
     assert same_top5(found, expected) >= 0.999
