@@ -158,8 +158,10 @@ def with_target(seconds: float, target: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=PARTS, metavar="part", help=f"{', '.join(PARTS)}; all by default")
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(PARTS)}; all by default")
     parts = parser.parse_args().parts or PARTS
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; expected some of {', '.join(PARTS)}")
     if (path := chromium_path()) is None:
         sys.exit(NO_CHROMIUM)
     lines = ["# In a browser, on Debtags"]
