@@ -140,9 +140,9 @@ def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):
 
 def test_an_answer_that_outlives_its_model_is_given_with_the_present_one():
     settings = Settings(data=TITLE)
-    before = model._answer(settings)
+    before = model._answer(settings, ())
     model.model_of.cache.clear()
-    after = model._answer(settings)
+    after = model._answer(settings, ())
     assert after.model is the_model()
     assert after.model is not before.model
     assert after.evaluation is before.evaluation
