@@ -20,7 +20,7 @@ from scipy import sparse
 
 from xmlcore import products
 from xmlcore.checks import as_whole, check_reg_lambda
-from xmlcore.dataset import DataError, as_blocks, n_rows
+from xmlcore.dataset import DataError
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, metric_ruler, rank_variants
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
@@ -174,7 +174,8 @@ def _sum_group(loads: list[Load], projection: sparse.csr_array | None) -> GramSu
 
 def _project(load: Load, fac: StreamedFactorization, n_labels: int, number: int) -> _Rows:
     X, Y = load()
-    return _Rows(fac.project(X), labels_of_block(Y, n_rows(as_blocks(X)), n_labels, number))
+    P = fac.project(X)
+    return _Rows(P, labels_of_block(Y, P.shape[0], n_labels, number))
 
 
 def _best_of_labels(

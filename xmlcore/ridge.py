@@ -222,16 +222,17 @@ class RidgeFactorization:
     def scores_of(self, X_new: Features, P: np.ndarray, reg_lambda: float) -> np.ndarray:
         """`scores` of all rows of X_new, whose projection is P: by way of W where that takes fewer operations.
 
-        So it does in the primal for more sparse rows than there are features: X_new V diag(1/(σ+λ)) Q from the right.
+        So it does in the primal for more rows of one sparse block than there are features, X_new V diag(1/(σ+λ)) Q from
+        the right: W is then smaller than the scores.
+
         Raises DataError as `scores` does, and for an X_new of other features or rows.
         """
         blocks = self.as_features(X_new)
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         if (rows := n_rows(blocks)) != check_projection(P, shrink.size).shape[0]:
             raise DataError(f"X_new has {rows} rows and P {P.shape[0]}; expected the same number")
-        all_sparse = all(sparse.issparse(block) for block in blocks)
-        if self.form == "primal" and self.Q is not None and all_sparse:
-            by_rows = sum(block.nnz for block in blocks) * _SCATTERED / shrink.size
+        if self.form == "primal" and self.Q is not None and len(blocks) == 1 and sparse.issparse(blocks[0]):
+            by_rows = blocks[0].nnz * _SCATTERED / shrink.size
             ordinary = linalg.is_ordinary(self.eigenvalues[-1], shrink.min(), shrink.max())
             if ordinary and self.size + by_rows < rows:
                 return products.multiply(blocks, self.weights(reg_lambda))
