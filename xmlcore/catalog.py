@@ -155,7 +155,7 @@ def load_dataset(
 def _load_raw(name_or_path: str | Path, progress: DownloadProgress | None) -> Dataset:
     entry = next((entry for entry in _ENTRIES if entry.name == str(name_or_path)), None)
     if entry is None:
-        if Path(name_or_path).exists():
+        if str(name_or_path) and Path(name_or_path).exists():
             return read(name_or_path)
         names = ", ".join(entry.name for entry in _ENTRIES)
         raise DataError(

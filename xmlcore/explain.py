@@ -59,8 +59,9 @@ def explain_by_feature(
         features.append(row.coords[1].astype(np.int64) + offset)
         values.append(row.data.astype(np.float64))
         offset += block.shape[1]
-    index = np.concatenate(features)
-    return _largest(index, np.concatenate(values) * W_l[index], weight, m)
+    index, x_n = np.concatenate(features), np.concatenate(values)
+    index, x_n = index[x_n != 0], x_n[x_n != 0]  # a sparse row may store zeros
+    return _largest(index, x_n * W_l[index], weight, m)
 
 
 def explain_by_instance(

@@ -269,14 +269,15 @@ def _is_pairs(file: DataFile) -> bool:
 
 
 def _read_pairs(file: DataFile, n_rows: int, n_labels: int) -> sparse.csr_array:
-    _, first = next(text_lines(file))
+    number, first = next((number, line) for number, line in text_lines(file) if line.strip())
     header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
     if header and (int(header[1]), int(header[2])) != (n_rows, n_labels):
-        raise located(file, 1, f"promises {header[1]} rows and {header[2]} labels; expected {n_rows} and {n_labels}")
+        fault = f"promises {header[1]} rows and {header[2]} labels; expected {n_rows} and {n_labels}"
+        raise located(file, number, fault)
     lines = read_sparse_lines(
         file,
         form=NO_LABELS,
-        skip_lines=1 if header else 0,
+        skip_lines=number if header else 0,
         n_features=n_labels,
         max_columns=n_labels,
         called="label",

@@ -261,4 +261,6 @@ def _rank_rows(scores, theta, pointers, masked, lanes, top, top_ps):
             _select(scores[i], theta[:0], maxima_wide, wanted, mask, i, values, labels, top[i])
         if top_ps.shape[1] > 0:
             _select(scores[i], theta, maxima_ps, wanted, mask, i, values, labels, top_ps[i])
+            if top_ps[i, top_ps.shape[1] - 1] < 0 and wanted <= n_labels:
+                return i  # a product of -inf would have had the place
     return -1

@@ -335,7 +335,14 @@ class RidgeFactorization:
         if tuple(arrays["shape"]) != given:
             raise DataError(f"arrays are of D, N, L = {tuple(map(int, arrays['shape']))}; X and Y have {given}")
         rank, size = len(arrays["eigenvalues"]), given[1] if str(arrays["form"]) == "primal" else given[0]
-        for name, shape in {"eigenvectors": (size, rank), "Q": (rank, given[2])}.items():
+        leading, null = (np.shape(arrays.get(name, ()))[1:] for name in ("leading", "null"))
+        shapes = {
+            "eigenvectors": (size, rank),
+            "Q": (rank, given[2]),
+            "leading": (size, *leading),
+            "null": (size, *null),
+        }
+        for name, shape in shapes.items():
             if name in arrays and arrays[name].shape != shape:
                 raise DataError(f"arrays has {name} of shape {arrays[name].shape}; expected {shape}")
         return cls(

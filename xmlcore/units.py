@@ -11,4 +11,4 @@ def in_units(n_bytes: float, digits: int = 3) -> str:
         if n_bytes >= size:
             rounded = float(f"{n_bytes / size:.{digits}g}")  # which alone would write 1,800 as 1.8e+03
             return f"{rounded:,g} {unit}"
-    return f"{n_bytes:.0f} bytes"
+    return "1 byte" if n_bytes == 1 else f"{n_bytes:.0f} bytes"

@@ -90,7 +90,8 @@ class Model:
         full: with the whole test set. rows: which of its test instances dataset has, shape (n,).
         fitted: what makes features of new documents.
         factorization, projection: None until they are there; projection is of dataset's test instances.
-        progress: of the work on them. task: the process that does it, where it is one.
+        begun: whether the work on them was begun; pages that ask for no answer leave it.
+        progress: of that work. task: the process that does it, where it is one.
     """
 
     def __init__(self, title: str, features: str) -> None:
@@ -112,20 +113,27 @@ class Model:
         self.projection: np.ndarray | None = None
         self.progress = Progress()
         self.task: Task | None = None
-        self._begun = threading.Lock()
+        self.begun = False
+        self._beginning = threading.Lock()
         if self._take_from_store():
             self.progress.from_cache, self.progress.finished = True, self.progress.started
 
     def start(self) -> None:
         """Begins the factorisation, unless it has begun: after the first answer, which it would slow down."""
-        if not self.ready and self._begun.acquire(blocking=False):
-            threading.Thread(target=self._factorize, name=f"factorise {self.title}", daemon=True).start()
+        with self._beginning:
+            if not self.ready and not self.begun:
+                self._begin()
 
     def again(self) -> None:
-        """Begins the factorisation once more, after it was cancelled or failed."""
-        self.progress = Progress()
-        self._begun = threading.Lock()
-        self.start()
+        """Begins the factorisation once more, after it was cancelled or failed; two visitors may ask at once."""
+        with self._beginning:
+            if not self.ready and self.progress.error is not None:
+                self.progress, self.task = Progress(), None
+                self._begin()
+
+    def _begin(self) -> None:
+        self.begun = True
+        threading.Thread(target=self._factorize, name=f"factorise {self.title}", daemon=True).start()
 
     def _key(self, what: str) -> str:
         return f"{self.full.fingerprint}/{what}/3"
@@ -200,11 +208,6 @@ class Model:
     def ready(self) -> bool:
         """Whether the factorisation is there, and every λ cheap."""
         return self.factorization is not None
-
-    @property
-    def begun(self) -> bool:
-        """Whether the factorisation has been begun; pages that ask for no answer leave it."""
-        return self._begun.locked()
 
     @property
     def size(self) -> int:

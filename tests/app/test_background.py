@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from pages.shared import model, sources
 from pages.shared.settings import Settings
 from tests.app.test_frame import SECONDS, start
 from tests.full_disk import full_disk
+from xmlcore.dataset import DataError
 from xmlcore.store import Store
 from xmlcore.synthetic import make_dataset
 
@@ -95,6 +97,29 @@ def test_a_killed_process_is_named_the_numbers_stay_and_it_can_be_tried_again():
     app.run()
     assert "factorised in" in status(app)
     assert [float(value) for value in cards(app)] == pytest.approx([float(value) for value in other], abs=0.011)
+
+
+def test_two_visitors_who_ask_at_once_begin_one_factorisation_again(monkeypatch):
+    begun, goes_on = [], threading.Event()
+
+    def fit(*_, **__):
+        begun.append(None)
+        goes_on.wait(SECONDS)
+        raise DataError("stopped")
+
+    monkeypatch.setattr(model.RidgeFactorization, "fit", fit)
+    monkeypatch.setattr(model, "store", lambda: None)
+    of = model.Model(TITLE, "")
+    goes_on.set()
+    of.start()
+    until(lambda: of.progress.error)
+    goes_on.clear()
+    for _ in range(3):
+        of.again()
+        of.start()
+    goes_on.set()
+    until(lambda: of.progress.error)
+    assert len(begun) == 2
 
 
 @pytest.mark.usefixtures("in_a_process")

@@ -125,9 +125,10 @@ def test_every_name_is_listed_once_and_says_what_a_person_needs_to_know():
             assert entry.n_bytes == (DATA / f"{entry.name}.npz").stat().st_size
 
 
-def test_an_unknown_name_is_answered_with_those_that_there_are():
-    with pytest.raises(DataError, match="called 'nosuch'; the data sets are: debtags, debian-depends, bibtex"):
-        load_dataset("nosuch")
+@pytest.mark.parametrize("name", ["nosuch", ""])
+def test_an_unknown_name_is_answered_with_those_that_there_are(name):
+    with pytest.raises(DataError, match=f"called '{name}'; the data sets are: debtags, debian-depends, bibtex"):
+        load_dataset(name)
 
 
 def test_the_two_delicious_are_told_apart():

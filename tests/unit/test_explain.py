@@ -81,6 +81,8 @@ def test_an_instance_without_features_and_a_label_without_instances_score_nothin
     nothing = (sparse.csr_array((1, 15)), np.zeros((1, 5)))
     empty = explain_by_feature(fac, nothing, 0, 1.0)
     assert (empty.score, empty.others, len(empty.index)) == (0, 0, 0)
+    stored = sparse.csr_array(([0.0, 2.0], ([0, 0], [3, 4])), shape=(1, 15))
+    assert explain_by_feature(fac, (stored, np.zeros((1, 5))), 0, 1.0).index.tolist() == [4]
     unseen = sparse.csr_array((40, 6), dtype=np.float32)
     assert explain_by_instance(np.ones(40), unseen, 1).score == 0
 

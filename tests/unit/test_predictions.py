@@ -234,6 +234,11 @@ def test_ties_go_to_the_lower_label_and_rows_without_predictions_stay_empty(tmp_
     assert read.name == "scores.txt"
 
 
+def test_blank_lines_before_a_header_are_no_rows(tmp_path):
+    (tmp_path / "scores.txt").write_text("\n \n2 3\n0:1 1:2\n2:1\n")
+    assert read_predictions(tmp_path / "scores.txt", 2, 3).top.tolist() == [[1, 0, -1], [2, -1, -1]]
+
+
 def test_dense_scores_are_ranked_too(tmp_path):
     np.save(tmp_path / "scores.npy", np.array([[0.1, 0.3, 0.2]]))
     assert read_predictions(tmp_path / "scores.npy", 1, 3).top.tolist() == [[1, 2, 0]]
@@ -249,6 +254,7 @@ def test_dense_scores_are_ranked_too(tmp_path):
         ("a.txt", "0:nan\n\n", "a.txt, line 1: the value in '0:nan' is not finite"),
         ("a.txt", "0:1\n", r"a.txt: has scores of shape \(1, 3\); expected \(2, 3\)"),
         ("a.txt", "5 3\n0:1\n", "a.txt, line 1: promises 5 rows and 3 labels; expected 2 and 3"),
+        ("a.txt", "\n5 3\n0:1\n", "a.txt, line 2: promises 5 rows and 3 labels; expected 2 and 3"),
         ("a.txt", "\n \n", "a.txt: holds no prediction"),
         ("b.csv", "0,0,1\n0,1\n", "b.csv, line 2: has 2 cells"),
         ("b.csv", "0,0,1\n0,1,high\n", "b.csv, line 2: the score 'high'"),

@@ -87,9 +87,10 @@ def test_a_masked_score_that_is_not_finite_is_refused_too():
         top_k(np.array([[1.0, np.nan]]), 1, sparse.csr_array(np.array([[0, 1]])))
 
 
-def test_products_that_overflow_are_refused():
-    with pytest.raises(DataError, match="overflows in row 0"):
-        top_k_both(np.array([[1e308, 1.0]]), np.array([100.0, 1.0]), 1)
+@pytest.mark.parametrize("scores", [[1e308, 1.0], [-1e308, -1.0]])
+def test_products_that_overflow_are_refused(scores):
+    with pytest.raises(DataError, match="overflows in row 1"):
+        top_k_both(np.array([[2.0, 1.0], scores]), np.array([100.0, 1.0]), 2)
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def test_a_factorisation_goes_to_disk_and_back_through_memory_maps(case, tmp_pat
 
 def test_arrays_that_do_not_fit_each_other_are_refused(case):
     arrays = case.fac.arrays()
-    for name in ("Q", "eigenvectors"):
+    for name in {"Q", "eigenvectors", "leading", "null"} & set(arrays):
         with pytest.raises(DataError, match=f"arrays has {name} of shape"):
             RidgeFactorization.from_arrays(arrays | {name: arrays[name][:-1]}, case.data.X, case.data.Y)
 

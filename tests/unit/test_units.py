@@ -7,6 +7,7 @@ from xmlcore.units import in_units
     ("n", "text"),
     [
         (0, "0 bytes"),
+        (1, "1 byte"),
         (12, "12 bytes"),
         (3500, "3.5 kB"),
         (3.5e6, "3.5 MB"),
