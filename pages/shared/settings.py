@@ -193,8 +193,8 @@ def _hold_text(settings: Settings) -> str:
 
 
 def _parse_hold(text: str) -> Settings | None:
-    parts = text.split("~")
     keys = [field.name for field in fields(Settings)]
+    parts = text.rsplit("~", len(keys) - 1)  # the first, a data set's name, may hold any sign
     params = dict(zip(keys, parts, strict=False))
     if len(parts) != len(keys) or refusals(params, [params["data"]]):
         return None

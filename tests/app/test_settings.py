@@ -96,7 +96,7 @@ def test_slider_positions_are_evenly_spaced_on_a_logarithmic_scale():
 @given(
     st.builds(
         Settings,
-        data=st.sampled_from(["Debtags", "My data (upload)"]),
+        data=st.sampled_from(["Debtags", "My data (upload)", "a~b~3.0"]),
         reg_lambda=st.floats(1e-6, 1e6),
         own_lambda_ps=st.booleans(),
         reg_lambda_ps=st.floats(1e-6, 1e6),
