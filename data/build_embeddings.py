@@ -40,7 +40,7 @@ def main() -> None:
     packages, _ = debtags(read_packages(arguments.lists)[0])
     embeddings = embed_texts(
         [sentence(package) for package in packages],
-        progress=lambda done, total: print(f"\r{done:,} of {total:,} texts", end="", flush=True),
+        progress=lambda stage, done: print(f"\r{stage}: {done:.0%}", end="", flush=True),
     )
     path = arguments.out / "debtags-embeddings.npz"
     np.savez_compressed(path, **encode(packages, embeddings))

@@ -7,7 +7,7 @@ once, reduced to their principal components and rounded to 8 bits, so that nobod
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,27 +15,25 @@ import numpy as np
 
 from xmlcore.dataset import DataError
 from xmlcore.embedded import DATA, read_arrays, split_lines
+from xmlcore.progress import Progress, unheard
 
 INSTALL = 'pip install -e ".[embed]"'
 MODEL_WIDTH = 384
 BATCH = 256  # texts between two reports of progress
 
-Progress = Callable[[int, int], None]  # texts done, texts in all
 
-
-def embed_texts(texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+def embed_texts(texts: Sequence[str], progress: Progress = unheard) -> np.ndarray:
     """One embedding a text: (texts, 384) float32, rows of unit length.
 
-    Takes about 40 ms a text of some lines on one core; `progress` is told (done, total). Only the first 256 word
-    pieces of a text count. Raises DataError, saying how to install it, where the model is missing.
+    Takes about 40 ms a text of some lines on one core; `progress` is told the share of the texts that is done. Only the
+    first 256 word pieces of a text count. Raises DataError, saying how to install it, where the model is missing.
     """
     model = _model()
     rows = []
     for start in range(0, len(texts), BATCH):
         batch = [str(text) for text in texts[start : start + BATCH]]
         rows.append(model.encode(batch, normalize_embeddings=True, show_progress_bar=False))
-        if progress is not None:
-            progress(min(start + BATCH, len(texts)), len(texts))
+        progress("embeddings", min(start + BATCH, len(texts)) / len(texts))
     return np.concatenate(rows).astype(np.float32) if rows else np.zeros((0, MODEL_WIDTH), np.float32)
 
 

@@ -22,7 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import Block, DataError, Dataset, Features, as_blocks
-from xmlcore.embeddings import Progress, embed_texts, shipped_table
+from xmlcore.embeddings import embed_texts, shipped_table
+from xmlcore.progress import Progress, unheard
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.words import count_words
 
@@ -91,14 +92,14 @@ class FittedFeatures:
 
 
 def fit_features(
-    ds: Dataset, recipe: FeatureRecipe | str, progress: Progress | None = None
+    ds: Dataset, recipe: FeatureRecipe | str, progress: Progress = unheard
 ) -> tuple[Dataset, FittedFeatures]:
     """The data set with X made by the recipe, and what makes X of new rows.
 
     Args:
         ds: with raw features.
         recipe: a recipe or its text.
-        progress: told (texts done, texts in all) while texts are embedded, which takes minutes for many.
+        progress: told how far the embedding of texts is, which takes minutes for many.
 
     One block stays one block; where dense features stand beside sparse ones, or `lm` adds a block, X is a tuple. The
     new data set keeps everything else of the old one. Raises DataError for a step that does not suit the data.
@@ -252,9 +253,7 @@ def _lengths(block: Block) -> np.ndarray:
     return np.sqrt(squares)
 
 
-def _embeddings(
-    ds: Dataset, progress: Progress | None
-) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+def _embeddings(ds: Dataset, progress: Progress) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """The embeddings of the training and test instances, and what makes the same of new texts' embeddings.
 
     Those of the data set's own texts where it has any, else the shipped ones (`cost.outline` foretells their width).

@@ -18,7 +18,6 @@ needs no second array and leaves out directions that Z does not have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +28,8 @@ from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError, as_blocks
 from xmlcore.lapack import symmetric_eigen
 from xmlcore.linalg import check_scale, gram
+from xmlcore.progress import Progress, unheard
 from xmlcore.ridge import as_projection
-
-Progress = Callable[[str, float], None]
 
 _BLOCK_BYTES = 1 << 30  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns: the wider, the faster
 _ROWS = 4_096
@@ -56,7 +54,7 @@ class RangeSVD:
     passes: int
     seed: int
 
-    def transform(self, X_new: sparse.csr_array, progress: Progress | None = None) -> np.ndarray:
+    def transform(self, X_new: sparse.csr_array, progress: Progress = unheard) -> np.ndarray:
         """X_new V, shape (rows, k), float32: new rows' features.
 
         Each call passes over the whole of X, so give all rows at once. Raises DataError for another number of features,
@@ -73,13 +71,12 @@ class RangeSVD:
             with np.errstate(over="ignore", invalid="ignore"):  # refused below, by name
                 out[:, columns] = products.multiply((X_new,), products.multiply((by_column,), scaled))
             as_projection(out[:, columns])
-            if progress is not None:
-                progress("test rows", columns.stop / out.shape[1])
+            progress("test rows", columns.stop / out.shape[1])
         return out
 
 
 def truncated_svd(
-    X: sparse.csr_array, rank: int, *, passes: int = 4, seed: int = 0, progress: Progress | None = None
+    X: sparse.csr_array, rank: int, *, passes: int = 4, seed: int = 0, progress: Progress = unheard
 ) -> RangeSVD:
     """The leading `rank` singular triplets of a sparse X (D×N).
 
@@ -98,7 +95,6 @@ def truncated_svd(
     if not X.data.any():
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
     check_scale((X,), np.float32)
-    report = progress or (lambda stage, fraction: None)
     width = min(D, N, rank + max(10, rank // 20))  # a few more than wanted: the last directions come out too short
     Z = np.random.default_rng(seed).standard_normal((D, width), dtype=np.float32)
     by_column = X.T.tocsr()
@@ -108,7 +104,7 @@ def truncated_svd(
         stage = f"pass {turn + 1} of {passes}"
         for columns in _column_blocks(Z.shape[1], X.shape):
             Z[:, columns] = _there_and_back(X, by_column, Z[:, columns]) - np.float32(shift) * Z[:, columns]
-            report(stage, columns.stop / Z.shape[1])
+            progress(stage, columns.stop / Z.shape[1])
         Z, shortest = _orthonormal(Z)
         if turn > 0:  # the first Z was not orthonormal
             shift = max(shift, (shortest + shift) / 2)
@@ -117,7 +113,7 @@ def truncated_svd(
     ritz = np.empty((Z.shape[1], Z.shape[1]))
     for columns in _column_blocks(Z.shape[1], X.shape):
         ritz[:, columns] = _inner(Z, _there_and_back(X, by_column, Z[:, columns]))
-        report("Rayleigh–Ritz", columns.stop / Z.shape[1])
+        progress("Rayleigh–Ritz", columns.stop / Z.shape[1])
     squares, R = symmetric_eigen((ritz + ritz.T) / 2)
     squares, R = squares[::-1][:rank], R[:, ::-1][:, :rank]
     found = int(np.count_nonzero(squares > _NOISE * squares[0]))

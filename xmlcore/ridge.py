@@ -12,7 +12,7 @@ The factorisation depends neither on λ nor on the propensities, which only resc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -23,9 +23,9 @@ from xmlcore import eigen, leaveout, linalg, products
 from xmlcore.checks import as_indices, check_reg_lambda
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.memory import as_memory_budget
+from xmlcore.progress import Progress, unheard
 
 _SCATTERED = 20  # operations of a dense product in the time of one of a sparse row with a dense matrix
-Progress = Callable[[str, float | None], None]
 Rows = slice | np.ndarray
 
 
@@ -68,7 +68,7 @@ class RidgeFactorization:
         *,
         form: str = "auto",
         memory_budget: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress = unheard,
     ) -> RidgeFactorization:
         """Factorise X (D×N) once for every λ, A and B; Y (D×L) enters only into Q.
 
@@ -91,15 +91,14 @@ class RidgeFactorization:
                 "Reduce the features by SVD or random projection, or take fewer instances"
             )
         budget = as_memory_budget(memory_budget)
-        report = progress or (lambda stage, fraction: None)
 
-        report("Gram matrix", None)
+        progress("Gram matrix", None)
         started = time.perf_counter()
         dtype = eigen.gram_dtype(size)
         linalg.check_scale(X, dtype)
         K = linalg.gram(X, of_rows=form == "dual", dtype=dtype)
         after_gram = time.perf_counter()
-        report("eigendecomposition", None)
+        progress("eigendecomposition", None)
         pairs = eigen.eigenpairs(K, partial(linalg.gram_times, X, of_rows=form == "dual"))
         del K
         after_eigh = time.perf_counter()
@@ -115,17 +114,17 @@ class RidgeFactorization:
             Y_train=Y,
             memory_budget=budget,
             seconds={"gram": after_gram - started, "eigh": after_eigh - after_gram},
-        )._with_Q(report)
+        )._with_Q(progress)
 
-    def _with_Q(self, report: Progress) -> RidgeFactorization:
+    def _with_Q(self, progress: Progress) -> RidgeFactorization:
         """The same with Q, made in blocks of labels, where that is worth its memory."""
         if not self._wants_Q():
             return self
-        report("label coefficients", 0.0)
+        progress("label coefficients", 0.0)
         Q = np.empty((self.eigenvalues.size, self.n_labels), np.float32)
         for labels in self.label_blocks(8 * (self.size + self.eigenvalues.size)):
             Q[:, labels] = self._label_coefficients(labels)
-            report("label coefficients", labels.stop / self.n_labels)
+            progress("label coefficients", labels.stop / self.n_labels)
         return replace(self, Q=Q)
 
     @property

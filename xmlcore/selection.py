@@ -5,7 +5,7 @@ Everything is yielded one by one, the current setting first, so that a page can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -26,6 +26,7 @@ from xmlcore.evaluation import (
 )
 from xmlcore.leaveout import held_out_scores
 from xmlcore.metrics import make_ruler
+from xmlcore.progress import Progress, unheard
 from xmlcore.propensity import inverse_propensity as propensity_weights
 from xmlcore.ranking import top_k_both, top_k_weighted
 from xmlcore.ridge import RidgeFactorization
@@ -100,14 +101,14 @@ def held_out_path(
     groups: np.ndarray | None = None,
     rows: np.ndarray | None = None,
     exclude: sparse.csr_array | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = unheard,
 ) -> Iterator[Evaluation]:
     """The path over λ on training rows, each scored by a model trained without it, or without its family; exact.
 
     groups: a number for each of the D training rows, equal within a family; None leaves out single rows. rows: sorted
     indices of the training rows to evaluate (`leaveout.sample_families` draws whole families); all by default, and
     the tops are in their order. All λ share one pass over the rows and come out together at its end. exclude: pairs
-    masked before ranking, D×L. progress: called with the fraction of the pass that is done.
+    masked before ranking, D×L. progress: told the fraction of the pass that is done.
 
     Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
     """
@@ -122,8 +123,7 @@ def held_out_path(
         places = np.searchsorted(rows, held.rows)
         tops[held.reg_lambda][:, places] = top_k_both(held.scores, inverse_propensity, ruler.k_max, mask)
         done += held.rows.size
-        if progress is not None:
-            progress(done / (rows.size * len(values)))
+        progress("held-out rows", done / (rows.size * len(values)))
     for value, (top, top_ps) in tops.items():
         yield evaluate_rankings(top, top_ps, ruler, ks, reg_lambda=value, reg_lambda_ps=value)
 

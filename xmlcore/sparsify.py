@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -24,6 +24,7 @@ from xmlcore.dataset import Block, DataError, Features, as_blocks, as_mask, n_ro
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import Ruler, measured_metrics
 from xmlcore.products import compiled_parts, over_rows
+from xmlcore.progress import Progress, unheard
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks, top_k_weighted
 from xmlcore.readers.writers import whole_file
@@ -33,8 +34,6 @@ from xmlcore.ridge import RidgeFactorization
 # threshold is exact to 1 part in 4,096, and the entries that it keeps are counted exactly.
 _DROPPED_BITS = 11
 _BINS = 1 << (31 - _DROPPED_BITS)
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +97,12 @@ def weight_sizes(
     inverse_propensity: np.ndarray | None = None,
     *,
     W: np.ndarray | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unheard,
 ) -> WeightSizes:
     """Count the magnitudes of W(λ), or of θ_l W_nl where θ (L,) is given, block by block.
 
     W: all weights (N×L, float32) where the caller keeps them; else they are made in blocks of labels within the
-    factorisation's memory budget. progress: called with the share of the labels that is done.
+    factorisation's memory budget. progress: told the share of the labels that is done.
     Raises DataError for λ ≤ 0, a θ that does not fit and a W of another shape.
     """
     theta = None if inverse_propensity is None else as_weights(inverse_propensity, fac.n_labels)
@@ -128,7 +127,7 @@ def compress(
     *,
     W: np.ndarray | None = None,
     exclude: sparse.csr_array | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unheard,
 ) -> list[SparsePoint]:
     """One variant's metrics with W thresholded to each kept share, in the order given.
 
@@ -248,7 +247,7 @@ def _weight_blocks(
     reg_lambda: float,
     W: np.ndarray | None,
     bytes_beside: int,
-    progress: Progress | None = None,
+    progress: Progress = unheard,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of labels with their weights; bytes_beside: what a label needs besides weights, magnitudes and masks."""
     shape = (fac.n_features, fac.n_labels)
@@ -257,8 +256,7 @@ def _weight_blocks(
     # For an entry: the weight in float32 and in float64 while it is made, its magnitude, two masks, its bin.
     for labels in fac.label_blocks(32 * fac.n_features + bytes_beside):
         yield labels, fac.weights(reg_lambda, labels=labels) if W is None else W[:, labels]
-        if progress is not None:
-            progress(labels.stop / fac.n_labels)
+        progress("blocks of W", labels.stop / fac.n_labels)
 
 
 def _sizes(block: np.ndarray, theta: np.ndarray | None, labels: slice) -> np.ndarray:

@@ -46,6 +46,7 @@ from xmlcore.evaluation import (
     row_blocks,
     zero_rows,
 )
+from xmlcore.progress import Progress, unheard
 from xmlcore.readers import LIMITS
 from xmlcore.readers.arrays import load_matrix
 from xmlcore.readers.files import DataFile
@@ -55,7 +56,6 @@ from xmlcore.ridge import RidgeFactorization, as_part, as_projection, check_proj
 BLOCK_ROWS = 4_096
 _COUNT = "blocks.txt"
 RowBlock = tuple[Features, sparse.csr_array]
-Progress = Callable[[str, int], None]
 
 
 def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Iterator[RowBlock]:
@@ -202,11 +202,11 @@ class GramSums:
 
 
 def gram_sums(
-    blocks: Iterable[RowBlock], *, projection: sparse.csr_array | None = None, progress: Progress | None = None
+    blocks: Iterable[RowBlock], *, projection: sparse.csr_array | None = None, progress: Progress = unheard
 ) -> GramSums:
     """The sums over all rows of the blocks, each (X of rows×N, Y of rows×L), in one pass.
 
-    projection: T, shape (N, k), or None. progress is called with "Gram sums" and the rows summed so far.
+    projection: T, shape (N, k), or None. progress is told how many rows are summed so far.
 
     Memory: the result, one k×k matrix more, and 20 bytes for each value of 4,096 projected rows. Raises DataError for
     no rows or no labels at all, for blocks that do not fit each other, for values beyond what can be squared and
@@ -223,7 +223,7 @@ def require_rows(sums: GramSums) -> GramSums:
 
 
 def sum_blocks(
-    blocks: Iterable[RowBlock], projection: sparse.csr_array | None, progress: Progress | None = None
+    blocks: Iterable[RowBlock], projection: sparse.csr_array | None, progress: Progress = unheard
 ) -> GramSums:
     """`gram_sums` of a part of the row blocks, which may have no rows."""
     if projection is not None:
@@ -251,8 +251,7 @@ def sum_blocks(
             _add_label_sums(label_sums, F, Y[part])
         label_counts += np.bincount(Y.indices, minlength=Y.shape[1])
         summed += Y.shape[0]
-        if progress is not None:
-            progress("Gram sums", summed)
+        progress(f"Gram sums, {summed:,} rows", None)
     if gram is None:
         raise DataError("blocks hold no row; expected at least one")
     if largest > 0 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
@@ -377,7 +376,7 @@ def factorize_sums(
 
 
 def fit_streamed(
-    blocks: Iterable[RowBlock], *, projection: sparse.csr_array | None = None, progress: Progress | None = None
+    blocks: Iterable[RowBlock], *, projection: sparse.csr_array | None = None, progress: Progress = unheard
 ) -> StreamedFactorization:
     """One pass over blocks of rows (X of rows×N, Y of rows×L), then the factorisation for every λ, A and B.
 

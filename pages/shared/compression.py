@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 
@@ -21,6 +21,7 @@ from xmlcore.dataset import as_blocks, n_rows, take_rows
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS, make_ruler
 from xmlcore.products import multiply
+from xmlcore.progress import Progress, unheard
 from xmlcore.ranking import top_k_weighted
 from xmlcore.sparsify import SparsePoint, WeightSizes
 
@@ -84,10 +85,10 @@ def _measured(answer: Answer, variant: str) -> tuple:
 
 @cached(
     LRUCache(SIZES_KEPT),
-    key=lambda answer, variant, progress=None: _weighting(answer, variant),
+    key=lambda answer, variant, progress=unheard: _weighting(answer, variant),
     condition=threading.Condition(),
 )
-def sizes(answer: Answer, variant: str, progress: Callable[[float], None] | None = None) -> WeightSizes:
+def sizes(answer: Answer, variant: str, progress: Progress = unheard) -> WeightSizes:
     """How many entries of the variant's W have which magnitude."""
     reg_lambda, theta = reg_lambda_of(answer, variant), None if variant == RIDGE else answer.theta
     W = _kept_w(answer.model, reg_lambda)
@@ -100,7 +101,7 @@ def _compress(
     shares: tuple[float, ...],
     ks: tuple[int, ...],
     full: dict,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = unheard,
 ) -> list[SparsePoint]:
     data = answer.dataset
     _warm_up()
@@ -175,7 +176,7 @@ class _Passes:
     def __init__(self) -> None:
         self.done = 0
 
-    def __call__(self, fraction: float) -> None:
+    def __call__(self, stage: str, fraction: float) -> None:
         behind.step_aside((self.done + fraction) / (2 * len(VARIANTS)))
         if fraction >= 1:
             self.done += 1

@@ -76,7 +76,7 @@ def _held_out_steps(answer: model.Answer) -> Iterator[Evaluation]:
         groups=data.train_groups,
         rows=sample_families(data.train_groups, data.n_train, _held_out_rows(answer)),
         exclude=data.train_filter,
-        progress=behind.step_aside,
+        progress=lambda _, done: behind.step_aside(done),
     )
 
 

@@ -342,11 +342,11 @@ def test_texts_are_embedded_into_a_block_of_their_own(monkeypatch):
     monkeypatch.setattr(embeddings, "_model", CharacterModel)
     heard = []
     ds = a_dataset(train_texts=["abc", "bcd", "a"], test_texts=["abc", "bcd"])
-    made, fitted = fit_features(ds, "tfidf+lm:2", progress=lambda done, total: heard.append((done, total)))
+    made, fitted = fit_features(ds, "tfidf+lm:2", progress=lambda stage, done: heard.append((stage, done)))
     np.testing.assert_allclose(lengths(made.X_train[1]), 2, rtol=1e-6)
     np.testing.assert_allclose(made.X_test[1], made.X_train[1][:2], rtol=1e-6)
     np.testing.assert_allclose(fitted.from_texts(["bcd"])[1], made.X_train[1][1:2], rtol=1e-6)
-    assert heard == [(5, 5)]
+    assert heard == [("embeddings", 1.0)]
     assert made.feature_names[-1] == "language model 6"
     with pytest.raises(DataError, match="embeddings must be given"):
         fitted(ds.X_train)

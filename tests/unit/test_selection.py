@@ -75,7 +75,14 @@ def test_the_held_out_path_is_what_retraining_without_the_rows_gives(problem, gr
     fractions = []
     path = list(
         held_out_path(
-            fac, [4.0, 1.0, 20.0], theta0, theta0, (1, 3), groups=groups, rows=rows, progress=fractions.append
+            fac,
+            [4.0, 1.0, 20.0],
+            theta0,
+            theta0,
+            (1, 3),
+            groups=groups,
+            rows=rows,
+            progress=lambda stage, done: fractions.append(done),
         )
     )
     assert [step.reg_lambda for step in path] == [4.0, 1.0, 20.0]

@@ -174,8 +174,10 @@ def test_progress_rises_to_one_block_by_block():
     fac = replace(fac, memory_budget=5000)
     full = evaluate(fac, fac.project(X), Y, 0.5, np.ones(9), np.ones(9), (1,)).ridge.metrics
     said: list[float] = []
-    sizes = weight_sizes(fac, 0.5, progress=said.append)
-    compress(fac, sizes, [0.5], X, make_ruler(Y, np.ones(9), 1), full, (1,), progress=said.append)
+    sizes = weight_sizes(fac, 0.5, progress=lambda stage, done: said.append(done))
+    compress(
+        fac, sizes, [0.5], X, make_ruler(Y, np.ones(9), 1), full, (1,), progress=lambda stage, done: said.append(done)
+    )
     assert said.count(1.0) == 2
     assert len(said) > 4
     assert said == sorted(said[: said.index(1.0) + 1]) + sorted(said[said.index(1.0) + 1 :])
