@@ -28,13 +28,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from xmlcore.dataset import DataError
 from xmlcore.store import Store
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "died"]
 Report = Callable[..., None]
+"""Called by the work as report(message, seconds=None): what it is doing, and how many seconds more it takes."""
 
 ENDED_KEPT = 50  # tasks that have ended are remembered, the last so many
 _SHARE_AT_ESTIMATE = 0.95
@@ -60,12 +59,12 @@ class Task:
         result: the JSON object that the function returned, once done.
     """
 
-    def __init__(self, key: str, title: str, job: dict, store: Store, expected_seconds: float | None) -> None:
+    def __init__(self, key: str, title: str, job: dict, store: Store) -> None:
         self.key, self.title = key, title
         self.state: State = "queued"
         self.result: dict | None = None
         self._said = ""
-        self._expected = expected_seconds
+        self._expected: float | None = None
         self._job, self._store = job, store
         self._started: float | None = None
         self._ended: float | None = None
@@ -141,7 +140,6 @@ def submit(
     *,
     store: Store | None = None,
     title: str | None = None,
-    expected_seconds: float | None = None,
     again: bool = False,
 ) -> Task:
     """The task with this key: the one that there is, whatever its state, or a new one at the end of the queue.
@@ -155,15 +153,12 @@ def submit(
         args: JSON values. Large arrays go through the store: `put_features`, `get_features`.
         store: the cache to use, None for `Store()`.
         title: how people call it; None for the key.
-        expected_seconds: an estimate of the whole, None where there is none.
         again: starts a new task where the one that there is has ended.
 
-    Raises DataError where the function cannot be imported elsewhere, args are not JSON, or the estimate is not above 0;
-    StoreError where the cache folder cannot be used.
+    Raises DataError where the function cannot be imported elsewhere or args are not JSON; StoreError where the cache
+    folder cannot be used.
     """
     global _worker
-    if expected_seconds is not None and not expected_seconds > 0:
-        raise DataError(f"expected_seconds must be above 0; it is {expected_seconds}")
     module, name = getattr(function, "__module__", "__main__"), getattr(function, "__qualname__", "")
     if module == "__main__" or not name.isidentifier():
         raise DataError(f"{function} cannot be imported by another process; expected a function at the top of a module")
@@ -178,7 +173,7 @@ def submit(
         if task is not None and not (again and task._over.is_set()):
             return task
         _tasks.pop(place, None)
-        task = _tasks[place] = Task(key, title or key, job, store, expected_seconds)
+        task = _tasks[place] = Task(key, title or key, job, store)
         ended = [known for known, other in _tasks.items() if other._over.is_set()]
         for known in ended[:-ENDED_KEPT]:
             del _tasks[known]
@@ -193,28 +188,6 @@ def queue() -> list[Task]:
     """The tasks of this server that run or wait, in the order in which they get their turn."""
     with _changed:
         return [task for task in _tasks.values() if not task._over.is_set()]
-
-
-def estimate_seconds(solve: Callable[[np.ndarray], object], size: int, sample: int = 1000) -> float:
-    """An estimate of the seconds that `solve` takes on a symmetric matrix of the given size, from a timed smaller one.
-
-    Args:
-        solve: an eigendecomposition or a Cholesky solve, whose operations grow with the cube of the size; it gets a
-            positive definite (n, n) float32 matrix that it may overwrite. It runs once on 50 rows before, untimed.
-        size: r.
-        sample: the size that is timed, where r is larger.
-
-    Seconds(r) ≈ seconds(n) (r/n)³. Caches and blocking make it an estimate, not a promise.
-    """
-    if size < 1:
-        raise DataError(f"size must be at least 1; it is {size}")
-    n = min(size, sample)
-    factor = np.random.default_rng(0).standard_normal((n, n), dtype=np.float32)
-    matrix = factor @ factor.T / n + np.eye(n, dtype=np.float32)
-    solve(matrix[:50, :50].copy())
-    start = time.perf_counter()
-    solve(matrix)
-    return (time.perf_counter() - start) * (size / n) ** 3
 
 
 # The server's side

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xmlcore.background import Task, submit
+from xmlcore.background import Report, Task, submit
 from xmlcore.dataset import DataError, Dataset, Features, as_blocks
 from xmlcore.readers import write_xc_text
 from xmlcore.store import Store, get_features, put_features
@@ -28,7 +28,6 @@ INSTALL = 'pip install -e ".[baselines]"'
 DEPTH = 20  # labels that are predicted for each instance
 _BLOCK = 500  # test instances between two messages
 
-Report = Callable[..., None]
 Rows = sparse.csr_array
 Rankings = Sequence[Sequence[tuple[int, float]]]
 Predict = Callable[[Rows, int], Rankings]

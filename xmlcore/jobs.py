@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
+import numpy as np
+
 from xmlcore import eigen
-from xmlcore.background import estimate_seconds
-from xmlcore.dataset import n_columns, n_rows
+from xmlcore.background import Report
+from xmlcore.dataset import DataError, n_columns, n_rows
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, get_features
 
 
-def factorize(
-    store: Store, report: Callable[..., None], *, features_key: str, labels_key: str, result_key: str
-) -> dict:
+def factorize(store: Store, report: Report, *, features_key: str, labels_key: str, result_key: str) -> dict:
     """Factorises the X and Y that the store has under these keys and keeps the result there, as `arrays()` gives it.
 
     Nothing is computed where the result is there already. Raises RuntimeError where X or Y has left the store, or the
@@ -34,3 +35,25 @@ def factorize(
     if not store.put(result_key, factorization.arrays()):
         raise RuntimeError(store.notices[-1])
     return {"found": False}
+
+
+def estimate_seconds(solve: Callable[[np.ndarray], object], size: int, sample: int = 1000) -> float:
+    """An estimate of the seconds that `solve` takes on a symmetric matrix of the given size, from a timed smaller one.
+
+    Args:
+        solve: an eigendecomposition or a Cholesky solve, whose operations grow with the cube of the size; it gets a
+            positive definite (n, n) float32 matrix that it may overwrite. It runs once on 50 rows before, untimed.
+        size: r.
+        sample: the size that is timed, where r is larger.
+
+    Seconds(r) ≈ seconds(n) (r/n)³. Caches and blocking make it an estimate, not a promise.
+    """
+    if size < 1:
+        raise DataError(f"size must be at least 1; it is {size}")
+    n = min(size, sample)
+    factor = np.random.default_rng(0).standard_normal((n, n), dtype=np.float32)
+    matrix = factor @ factor.T / n + np.eye(n, dtype=np.float32)
+    solve(matrix[:50, :50].copy())
+    start = time.perf_counter()
+    solve(matrix)
+    return (time.perf_counter() - start) * (size / n) ** 3

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from tests.unit import background_jobs as jobs
 from xmlcore import background
-from xmlcore.background import estimate_seconds, queue, submit
+from xmlcore.background import queue, submit
 from xmlcore.dataset import DataError
 from xmlcore.store import Store, put_features
 
@@ -106,8 +106,7 @@ def test_a_function_that_raises_has_failed_and_says_why(store, function, args, m
 
 
 def test_a_killed_process_has_died_and_can_be_started_again(store, go):
-    task = submit("long", jobs.until_there, {"go": go}, store=store, expected_seconds=5.0)
-    assert task.estimate == 5.0
+    task = submit("long", jobs.until_there, {"go": go}, store=store)
     pid = int(polled(task, r"pid (\d+)"))
     assert task.state == "running"
     assert 1000 < task.estimate < 1000 + LONG, "the process said that it needs 1000 seconds more"
@@ -176,7 +175,8 @@ def test_only_the_last_ended_tasks_are_remembered(store, monkeypatch):
 
 @given(st.lists(st.floats(0, 1e9), min_size=2, max_size=20), st.floats(1e-3, 1e6))
 def test_the_share_grows_with_time_and_never_reaches_one_before_the_end(moments, expected):
-    task = background.Task("k", "k", {}, None, expected)
+    task = background.Task("k", "k", {}, None)
+    task._hear("begun", expected)
     task._started, task.state = 0.0, "running"
     shares = []
     for moment in sorted(moments):
@@ -187,25 +187,8 @@ def test_the_share_grows_with_time_and_never_reaches_one_before_the_end(moments,
 
 
 def test_without_an_estimate_there_is_no_share(store):
-    task = background.Task("k", "k", {}, None, None)
+    task = background.Task("k", "k", {}, None)
     assert (task.share, task.estimate, task.elapsed) == (None, None, 0.0)
-
-
-def test_a_duration_is_estimated_by_the_cube_of_the_size(monkeypatch):
-    clock = [0.0]
-    sizes = []
-
-    def solve(matrix):
-        np.linalg.cholesky(matrix)
-        sizes.append(len(matrix))
-        clock[0] += 1e-9 * len(matrix) ** 3
-
-    monkeypatch.setattr("xmlcore.background.time.perf_counter", lambda: clock[0])
-    assert estimate_seconds(solve, 15_449, sample=200) == pytest.approx(1e-9 * 15_449**3)
-    assert estimate_seconds(solve, 100, sample=200) == pytest.approx(1e-3)
-    assert sizes == [50, 200, 50, 100]
-    with pytest.raises(DataError, match="size must be at least 1; it is 0"):
-        estimate_seconds(solve, 0)
 
 
 # What cannot be started
@@ -217,8 +200,6 @@ def test_functions_that_another_process_cannot_import_are_refused(store):
             submit("k", function, {}, store=store)
     with pytest.raises(DataError, match="the arguments of 'k' must be JSON"):
         submit("k", jobs.add, {"a": np.zeros(3)}, store=store)
-    with pytest.raises(DataError, match="expected_seconds must be above 0; it is -1"):
-        submit("k", jobs.add, {}, store=store, expected_seconds=-1)
 
 
 def test_a_process_that_cannot_be_started_is_a_failed_task_and_the_queue_goes_on(store, monkeypatch):
