@@ -32,8 +32,8 @@ st.subheader(f"{frame.plain_markdown(settings.data)}: side by side")
 rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in results.items())]
 st.dataframe(comparison.best_in_bold(pd.DataFrame(rows).set_index("system")), alt="Metrics of each system in percent")
 st.caption(
-    f"Percent, on {answer.rows_text}, all by the same code; ours at {settings_text(settings)}; {show.ruler(answer)}. "
-    "Best of each column in bold."
+    f"Percent, on {answer.rows_text}, all by the same code; ours at {settings_text(settings)}; "
+    f"{show.psp_measured_with(answer)}. Best of each column in bold."
 )
 
 # Other systems' predictions, kept in this session only.

@@ -98,8 +98,8 @@ def questions() -> None:
         variants = (answer.evaluation.ridge, answer.evaluation.ps)
         firsts = [len(np.unique(variant.top[:, 0])) for variant in variants]
         st.caption(
-            f"On {answer.rows_text}, at {settings_text(settings)}; {show.ruler(answer)}. Different labels ever ranked "
-            f"first: {firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
+            f"On {answer.rows_text}, at {settings_text(settings)}; {show.psp_measured_with(answer)}. "
+            f"Different labels ever ranked first: {firsts[0]:,} of {answer.dataset.n_labels:,}, with PS {firsts[1]:,}."
         )
         contribution_chart(answer, ghost, question.chart, height=300)
 

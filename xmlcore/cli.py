@@ -179,7 +179,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int]) -> Evaluation:
     theta = inverse_propensity(data.Y_train, A, B)
-    ruler = metric_inverse_propensity(data)
+    metric_theta = metric_inverse_propensity(data)
     # One λ costs least by Cholesky, where all scores fit in memory at once; else by a factorisation, block by block.
     if 4 * data.n_test * data.n_labels <= default_memory_budget():
         scores = solve_direct(data.X_train, data.Y_train, data.X_test, reg_lambda)
@@ -187,7 +187,7 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
             scores,
             data.Y_test,
             theta,
-            ruler,
+            metric_theta,
             ks,
             exclude=data.test_filter,
             reg_lambda=reg_lambda,
@@ -201,7 +201,7 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
         data.Y_test,
         reg_lambda,
         theta,
-        ruler,
+        metric_theta,
         ks,
         exclude=data.test_filter,
     )

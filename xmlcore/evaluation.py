@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,9 @@ from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
 from xmlcore.ranking import top_k, top_k_both, top_k_weighted
 from xmlcore.ridge import RidgeFactorization
+
+if TYPE_CHECKING:
+    from xmlcore.streaming import StreamedFactorization
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +87,12 @@ def evaluate(
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
     ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
-    n_rows, n_labels = ruler.Y.shape
     check_labels(ruler.Y, fac.n_labels)
     exclude = check_rows(P, ruler.Y.shape, exclude)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
-    top = np.empty((n_rows, ruler.k_max), dtype=np.int32)
-    top_ps = np.empty_like(top)
-    n_zero = 0
-    for rows in row_blocks(n_rows, n_labels, np.shape(P)[1], memory_budget):
-        scores = fac.scores(P, reg_lambda, rows=rows)
-        scores_ps = None if penalty_ps == reg_lambda else fac.scores(P, penalty_ps, rows=rows)
-        mask = None if exclude is None else exclude[rows]
-        top[rows], top_ps[rows] = rank_variants(scores, scores_ps, inverse_propensity, ruler.k_max, mask)
-        n_zero += zero_rows(scores)
+    top, top_ps, n_zero = rank_projected(
+        fac, P, (reg_lambda, penalty_ps), inverse_propensity, ruler.k_max, exclude, memory_budget
+    )
     return evaluate_rankings(
         top, top_ps, ruler, ks, reg_lambda=reg_lambda, reg_lambda_ps=penalty_ps, rows_scored_zero=n_zero
     )
@@ -119,11 +116,11 @@ def evaluate_scores(
     to the result. The rest, and what is raised, as in `evaluate`.
     """
     ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
-    _check_rows(np.shape(scores), ruler)
+    _require_shape(np.shape(scores), ruler)
     if scores_ps is None:
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     else:
-        _check_rows(np.shape(scores_ps), ruler)
+        _require_shape(np.shape(scores_ps), ruler)
     top, top_ps = rank_variants(scores, scores_ps, inverse_propensity, ruler.k_max, exclude)
     return evaluate_rankings(
         top,
@@ -147,6 +144,38 @@ def rank_variants(
     if scores_ps is None:
         return top_k_both(scores, inverse_propensity, k, exclude)
     return top_k(scores, k, exclude), top_k_weighted(scores_ps, inverse_propensity, k, exclude)
+
+
+def rank_projected(
+    fac: RidgeFactorization | StreamedFactorization,
+    P: np.ndarray,
+    penalties: tuple[float, float],
+    inverse_propensity: np.ndarray,
+    k: int,
+    exclude: sparse.csr_array | None,
+    memory_budget: int | None,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """The k best labels of projected rows by both variants, (rows, k) each, and how many rows score 0 everywhere.
+
+    penalties: λ of XML-ridge and of XML-ridge with PS. Block by block: the scores are never whole beyond the budget.
+    """
+    top = np.empty((P.shape[0], k), dtype=np.int32)
+    top_ps = np.empty_like(top)
+    n_zero = 0
+    for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
+        scores, scores_ps = scores_of_variants(fac, P[rows], penalties)
+        mask = None if exclude is None else exclude[rows]
+        top[rows], top_ps[rows] = rank_variants(scores, scores_ps, inverse_propensity, k, mask)
+        n_zero += zero_rows(scores)
+    return top, top_ps, n_zero
+
+
+def scores_of_variants(
+    fac: RidgeFactorization | StreamedFactorization, P: np.ndarray, penalties: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of projected rows at the λ of either variant, (rows, L) each; None where PS has those of ridge."""
+    scores = fac.scores(P, penalties[0])
+    return scores, None if penalties[0] == penalties[1] else fac.scores(P, penalties[1])
 
 
 def zero_rows(scores: np.ndarray) -> int:
@@ -222,6 +251,6 @@ def _whole(ks: Sequence[int]) -> list[int]:
     return [as_whole(k, "ks", at_least=1) for k in ks]
 
 
-def _check_rows(shape: tuple[int, ...], ruler: Ruler) -> None:
+def _require_shape(shape: tuple[int, ...], ruler: Ruler) -> None:
     if tuple(shape) != ruler.Y.shape:
         raise DataError(f"scores have shape {tuple(shape)} and Y {ruler.Y.shape}; expected the same")

@@ -42,9 +42,7 @@ from xmlcore.evaluation import (
     cut_ks,
     evaluate_rankings,
     metric_ruler,
-    rank_variants,
-    row_blocks,
-    zero_rows,
+    rank_projected,
 )
 from xmlcore.progress import Progress, unheard
 from xmlcore.readers import LIMITS
@@ -421,16 +419,15 @@ def evaluate_streamed(
         P = fac.project(X)
         Y = labels_of_block(Y, P.shape[0], fac.n_labels, number)
         labels.append(Y)
-        for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
-            scores = fac.scores(P, reg_lambda, rows=rows)
-            scores_ps = None if penalty_ps == reg_lambda else fac.scores(P, penalty_ps, rows=rows)
-            mask = None if exclude is None else exclude[done + rows.start : done + rows.stop]
-            top, top_ps = rank_variants(scores, scores_ps, inverse_propensity, k_max, mask)
-            tops.append(top)
-            tops_ps.append(top_ps)
-            n_zero += zero_rows(scores)
+        mask = None if exclude is None else exclude[done : done + P.shape[0]]
+        top, top_ps, zero = rank_projected(
+            fac, P, (reg_lambda, penalty_ps), inverse_propensity, k_max, mask, memory_budget
+        )
+        tops.append(top)
+        tops_ps.append(top_ps)
+        n_zero += zero
         done += P.shape[0]
-    if not tops:
+    if not done:
         raise DataError("blocks hold no row; expected at least one")
     as_mask(exclude, (done, fac.n_labels))
     return evaluate_rankings(

@@ -80,7 +80,7 @@ def _weighting(answer: Answer, variant: str) -> tuple:
 
 def _measured(answer: Answer, variant: str) -> tuple:
     """What metrics of a sparse W depend on, K aside."""
-    return (*_weighting(answer, variant), *answer.ruler)
+    return (*_weighting(answer, variant), *answer.metric_AB)
 
 
 @cached(

@@ -74,7 +74,7 @@ def contribution_chart(
         figure.update_yaxes(title_font_size=ROOM_FONT, title_text=f"Contribution to<br>{name} (points)")
     of_k = " K is fixed here." if k != answer.K else ""
     sums = f": {bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %"
-    of_psp = f" {show.ruler(answer)}." if for_a_room else ""
+    of_psp = f" {show.psp_measured_with(answer)}." if for_a_room else ""
     show.chart(
         figure,
         name=f"contributions_{name.replace('@', '_at_')}",

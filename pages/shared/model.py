@@ -272,16 +272,13 @@ def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
     return solve_direct(model.full.X_train, model.full.Y_train, model.dataset.X_test, reg_lambda)
 
 
-Ruler = tuple[float, ...]
-
-
 @dataclass(frozen=True)
 class Answer:
     """What some settings give on the test instances.
 
     Attributes:
         theta, metric_theta: θ of the model and θ of the metric, shape (L,).
-        ruler: A and B of the metric; empty for the data set's own.
+        metric_AB: A and B that PSP is measured with; empty for the data set's own.
     """
 
     model: Model
@@ -289,7 +286,7 @@ class Answer:
     evaluation: Evaluation
     theta: np.ndarray
     metric_theta: np.ndarray
-    ruler: Ruler = ()
+    metric_AB: tuple[float, ...] = ()
 
     @property
     def dataset(self) -> Dataset:
@@ -309,22 +306,22 @@ class Answer:
         return f"{'' if shown == whole else f'a sample of {shown:,} of '}{counted(whole, 'test instance')}"
 
 
-def ruler_of(settings: Settings) -> Ruler:
+def metric_AB_of(settings: Settings) -> tuple[float, ...]:
     """A and B that PSP is measured with: the data set's own, for which it is empty, unless the switch ties them."""
     return (settings.A, settings.B) if settings.tie_metric else ()
 
 
-def thetas(dataset: Dataset, settings: Settings, ruler: Ruler) -> tuple[np.ndarray, np.ndarray]:
+def thetas(dataset: Dataset, settings: Settings, metric_AB: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     """θ of the model, from the sliders, and θ of the metric."""
     theta = inverse_propensity(dataset.Y_train, settings.A, settings.B)
-    return theta, metric_inverse_propensity(dataset, *(ruler or (dataset.A, dataset.B)))
+    return theta, metric_inverse_propensity(dataset, *(metric_AB or (dataset.A, dataset.B)))
 
 
 def answer(settings: Settings) -> Answer:
     """Both variants at these settings, for a page; says so where rounding may show at this λ, and where K is cut."""
     started = time.perf_counter()
     with st.spinner("Solving for this λ…", show_time=True):  # seen only where it takes more than half a second
-        result = _answer(settings, ruler_of(settings))
+        result = _answer(settings, metric_AB_of(settings))
     result.model.start()
     # A run that only draws the same answer again finds it ready: what the answer took stays told.
     if st.session_state.get(LAST_ANSWER, (None,))[0] != settings:
@@ -337,20 +334,22 @@ def answer(settings: Settings) -> Answer:
     return result
 
 
-def _answer(settings: Settings, ruler: Ruler) -> Answer:
+def _answer(settings: Settings, metric_AB: tuple[float, ...]) -> Answer:
     model = model_of(settings.data, settings.features)
-    return Answer(model, settings, *_evaluated(model, settings, ruler), ruler)
+    return Answer(model, settings, *_evaluated(model, settings, metric_AB), metric_AB)
 
 
 @cached(
     LRUCache(ANSWER_BYTES, getsizeof=lambda found: 2 * found[0].ridge.top.nbytes),
-    key=lambda model, settings, ruler: (model.full.fingerprint, settings, ruler),
+    key=lambda model, settings, metric_AB: (model.full.fingerprint, settings, metric_AB),
     condition=threading.Condition(),
 )
-def _evaluated(model: Model, settings: Settings, ruler: Ruler) -> tuple[Evaluation, np.ndarray, np.ndarray]:
+def _evaluated(
+    model: Model, settings: Settings, metric_AB: tuple[float, ...]
+) -> tuple[Evaluation, np.ndarray, np.ndarray]:
     """What an answer has beside its model, which is kept, or not, for itself."""
     data = model.dataset
-    theta, metric_theta = thetas(data, settings, ruler)
+    theta, metric_theta = thetas(data, settings, metric_AB)
     scores = test_scores(model, settings.reg_lambda)
     own = settings.reg_lambda_ps != settings.reg_lambda
     evaluation = evaluate_scores(
@@ -375,4 +374,4 @@ def held_answer(settings: Settings) -> Answer | None:
     ghost = held()
     if ghost is None or (ghost.data, ghost.features) != (settings.data, settings.features):
         return None
-    return _answer(replace(ghost, K=settings.K), ruler_of(settings))
+    return _answer(replace(ghost, K=settings.K), metric_AB_of(settings))

@@ -18,10 +18,8 @@ A_VALUES, B_VALUES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
 def search(answer: model.Answer) -> behind.Filling[Setting]:
     """Settings of λ, A and B over a coarse grid, measured on the test instances; the model must be ready."""
     settings, data = answer.settings, answer.dataset
-    # The search has A and B of its own; the sliders' matter only where the metric is tied to them.
-    ruler = (settings.A, settings.B) if settings.tie_metric else ()
     return behind.filling(
-        ("search", settings.data, settings.features, *ruler),
+        ("search", settings.data, settings.features, *answer.metric_AB),
         lambda: search_settings(
             answer.model.factorization,
             answer.model.projection,

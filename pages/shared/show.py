@@ -243,7 +243,7 @@ def _delta(difference: float) -> dict[str, str]:
     return {"delta": shown, **({"delta_arrow": "down", "delta_color": "red"} if difference < 0 else {})}
 
 
-def ruler(answer: Answer) -> str:
+def psp_measured_with(answer: Answer) -> str:
     """What PSP is measured with, in words."""
     data, settings = answer.dataset, answer.settings
     A, B = (settings.A, settings.B) if settings.tie_metric else (data.A, data.B)
@@ -256,7 +256,7 @@ def notes(answer: Answer) -> None:
     evaluation, settings = answer.evaluation, answer.settings
     sentences = [
         f"All numbers in percent, of {answer.rows_text} of {plain_markdown(answer.model.shown_title)}, at "
-        f"{settings_text(settings)}; {ruler(answer)}."
+        f"{settings_text(settings)}; {psp_measured_with(answer)}."
     ]
     ghost = held_setting()
     if ghost and (ghost.data, ghost.features) == (settings.data, settings.features):
