@@ -17,11 +17,12 @@ from xmlcore.ranking import top_k, top_k_both
 from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+from xmlcore.row_blocks import save_blocks, stored_blocks
 from xmlcore.sampling import sample_training
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store, StoreError
-from xmlcore.streaming import evaluate_streamed, fit_streamed, random_projection, save_blocks, stored_blocks
+from xmlcore.streaming import evaluate_streamed, fit_streamed, random_projection
 from xmlcore.synthetic import Shape, make_dataset, synthetic_blocks
 
 __all__ = [

@@ -24,9 +24,9 @@ from xmlcore.dataset import DataError
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, metric_ruler, rank_variants, scores_of_variants
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
+from xmlcore.row_blocks import RowBlock
 from xmlcore.streaming import (
     GramSums,
-    RowBlock,
     StreamedFactorization,
     add_sums,
     factorize_sums,

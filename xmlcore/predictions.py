@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from xmlcore.atomic import whole_file
 from xmlcore.checks import as_whole
 from xmlcore.dataset import DataError
 from xmlcore.ranking import top_k, top_k_weighted
@@ -31,7 +32,6 @@ from xmlcore.readers.arrays import check_expansion, load_matrix
 from xmlcore.readers.files import DataFile, is_text, located, opened, text_lines
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
-from xmlcore.readers.writers import whole_file
 
 _COLUMNS = ("instance", "label", "score")
 PREDICTION_FORMATS = ("npz", "text", "csv")
@@ -170,7 +170,7 @@ def write_predictions(
         labels = predictions.top[row, place]
         scores = predictions.scores[row, place].astype(np.float32 if single else np.float64)
         matrix = sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels))
-        with whole_file(path if path.name.endswith(".npz") else path.with_name(f"{path.name}.npz")) as target:
+        with whole_file(path, ".npz") as target:
             sparse.save_npz(target, matrix)
     elif format == "text":
         with whole_file(path) as target, target.open("w", encoding="utf-8", newline="\n") as out:

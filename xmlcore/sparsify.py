@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from xmlcore.atomic import whole_file
 from xmlcore.checks import as_number
 from xmlcore.dataset import Block, DataError, Features, as_blocks, as_mask, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
@@ -27,7 +28,6 @@ from xmlcore.products import compiled_parts, over_rows
 from xmlcore.progress import Progress, unheard
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks, top_k_weighted
-from xmlcore.readers.writers import whole_file
 from xmlcore.ridge import RidgeFactorization
 
 # Magnitudes are counted by the first 20 bits of a positive float32: 8 of the exponent and 12 of the mantissa, so a
@@ -227,8 +227,7 @@ def save_sparse_weights(
     if not isinstance(file, (str, Path)):
         np.savez_compressed(file, **arrays)
         return
-    path = Path(file)
-    with whole_file(path if path.name.endswith(".npz") else path.with_name(f"{path.name}.npz")) as target:
+    with whole_file(file, ".npz") as target:
         np.savez_compressed(target, **arrays)
 
 

@@ -16,11 +16,8 @@ which the paper reduces AmazonCat-13K.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -45,125 +42,8 @@ from xmlcore.evaluation import (
     rank_projected,
 )
 from xmlcore.progress import Progress, unheard
-from xmlcore.readers import LIMITS
-from xmlcore.readers.arrays import load_matrix
-from xmlcore.readers.files import DataFile
-from xmlcore.readers.writers import writing
 from xmlcore.ridge import RidgeFactorization, as_part, as_projection, check_projection
-
-BLOCK_ROWS = 4_096
-_COUNT = "blocks.txt"
-RowBlock = tuple[Features, sparse.csr_array]
-
-
-def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Iterator[RowBlock]:
-    """X (D×N) and Y (D×L) in blocks of so many rows; of memory-mapped arrays one block at a time is read.
-
-    Raises DataError where their rows differ, and for rows < 1.
-    """
-    rows = as_whole(rows, "rows", at_least=1)
-    if n_rows(X) != Y.shape[0]:
-        raise DataError(f"X has {n_rows(X)} rows and Y {Y.shape[0]}; expected the same number")
-    return ((take_rows(X, part), Y[part]) for part in products.chunks(n_rows(X), rows))
-
-
-def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
-    """Writes row blocks of one sparse X and Y to the folder, two .npz files each; returns how many blocks there were.
-
-    Last of all comes a file with their number, without which nobody reads them: not even where this process was killed
-    half-way. Values are stored in float32. Raises DataError, naming the block, where X is not one sparse block of
-    finite numbers, Y is not of zeros and ones, their rows differ, or they have other features or labels than the block
-    before; and where the folder holds files already or cannot be written to. After any error the folder is empty again.
-    """
-    folder = Path(folder)
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise DataError(f"{folder} is not empty; expected a folder for these blocks alone")
-    written: list[Path] = []
-    count, widths = 0, None
-    try:
-        for X, Y in blocks:
-            matrices = _storable(X, Y, count)
-            widths = _same_widths(widths, *matrices, f"block {count}")
-            for letter, matrix in zip("XY", matrices, strict=True):
-                written.append(folder / _block_name(count, letter))
-                with writing(written[-1]):
-                    sparse.save_npz(written[-1], matrix, compressed=False)
-            count += 1
-        written.append(folder / _COUNT)
-        with writing(written[-1]):
-            written[-1].write_text(f"{count}\n", encoding="ascii")
-    except BaseException:  # what is not whole would be read as a smaller training set
-        for path in written:
-            with suppress(OSError):
-                path.unlink()
-        raise
-    return count
-
-
-def stored_loads(folder: str | Path) -> list[Callable[[], RowBlock]]:
-    """A function for each row block that `save_blocks` wrote, in order, that reads it; other processes can call it.
-
-    Raises DataError where the folder holds none, or one of its blocks is missing. Each function raises DataError,
-    naming the file, where that is damaged or no sparse matrix, or the rows of X and Y differ.
-    """
-    folder = Path(folder).absolute()
-    names = {path.name for path in folder.glob("*.npz")}
-    try:
-        count = int((folder / _COUNT).read_text(encoding="ascii"))
-    except (OSError, ValueError) as error:
-        cut = f" but no whole {_COUNT}: they may be cut short" if names else ""
-        raise DataError(
-            f"{folder} holds {'row' if names else 'no row'} blocks{cut}; expected what save_blocks writes"
-        ) from error
-    for name in (_block_name(number, letter) for number in range(count) for letter in "XY"):
-        if name not in names:
-            raise DataError(f"{folder / name} is missing; expected {count} row blocks, each of X and Y")
-    return [partial(_load_block, folder, number) for number in range(count)]
-
-
-def stored_blocks(folder: str | Path) -> Iterator[RowBlock]:
-    """The row blocks that `save_blocks` wrote, read one by one as they are asked for; errors as in `stored_loads`."""
-    return (load() for load in stored_loads(folder))
-
-
-def _block_name(number: int, letter: str) -> str:
-    return f"{number:06}.{letter}.npz"
-
-
-def _storable(X: object, Y: object, number: int) -> RowBlock:
-    if not sparse.issparse(X):
-        raise DataError(f"X of block {number} is {type(X).__name__}; expected one sparse block")
-    (X,), Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
-    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused
-        (X,) = as_blocks(X.astype(np.float32, copy=False), f"X of block {number}")
-    return _same_rows(X, Y, f"block {number}")
-
-
-def _same_widths(known: tuple[int, int] | None, X: Features, Y: sparse.csr_array, where: str) -> tuple[int, int]:
-    """The numbers of features and labels. Raises DataError, naming the block, where the blocks before had others."""
-    widths = (n_columns(X), Y.shape[1])
-    if known not in (None, widths):
-        raise DataError(f"{where} has {widths[0]} features and {widths[1]} labels; expected {known}, as before")
-    return widths
-
-
-def _same_rows(X: Features, Y: sparse.csr_array, where: str) -> RowBlock:
-    if n_rows(X) != Y.shape[0]:
-        raise DataError(f"{where} has {n_rows(X)} rows of X and {Y.shape[0]} of Y; expected the same number")
-    return X, Y
-
-
-def _load_block(folder: Path, number: int) -> RowBlock:
-    matrices = []
-    for letter in "XY":
-        path = folder / _block_name(number, letter)
-        matrix = load_matrix(DataFile(str(path), path), LIMITS)
-        if not sparse.issparse(matrix):
-            raise DataError(f"{path} holds a dense matrix; expected a sparse one, as save_blocks writes it")
-        matrices.append(matrix)
-    return _same_rows(*matrices, f"the block of {folder / _block_name(number, 'X')}")
+from xmlcore.row_blocks import BLOCK_ROWS, RowBlock, same_rows, same_widths
 
 
 def random_projection(n_features: int, n_components: int, seed: int = 0) -> sparse.csr_array:
@@ -230,8 +110,8 @@ def sum_blocks(
     summed, trace, largest = 0, 0.0, 0.0
     for number, (X, Y) in enumerate(blocks):
         X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
-        _same_rows(X, Y, f"block {number}")
-        first, widths = widths is None, _same_widths(widths, X, Y, f"block {number}")
+        same_rows(X, Y, f"block {number}")
+        first, widths = widths is None, same_widths(widths, X, Y, f"block {number}")
         if first:
             if not Y.shape[1]:
                 raise DataError("Y has no labels; expected at least one")

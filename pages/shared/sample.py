@@ -8,8 +8,9 @@ from pages.shared import behind, model
 from xmlcore import Evaluation
 from xmlcore.dataset import take_rows
 from xmlcore.products import chunks
+from xmlcore.row_blocks import RowBlock
 from xmlcore.sampling import sample_interval
-from xmlcore.streaming import RowBlock, evaluate_streamed
+from xmlcore.streaming import evaluate_streamed
 
 
 def whole_test_set(answer: model.Answer) -> behind.Filling[Evaluation]:

@@ -16,16 +16,12 @@ from xmlcore.dataset import DataError
 from xmlcore.distributed import evaluate_distributed, fit_distributed, sum_distributed
 from xmlcore.evaluation import Evaluation
 from xmlcore.propensity import inverse_propensity
+from xmlcore.row_blocks import RowBlock, blocks_of, save_blocks, stored_blocks, stored_loads
 from xmlcore.streaming import (
-    RowBlock,
-    blocks_of,
     evaluate_streamed,
     fit_streamed,
     gram_sums,
     random_projection,
-    save_blocks,
-    stored_blocks,
-    stored_loads,
 )
 from xmlcore.synthetic import make_dataset
 

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy import sparse
 
+from xmlcore.atomic import scratch_in, writing
 from xmlcore.dataset import DataError, Dataset, as_blocks
 from xmlcore.readers.archives import ignorable
 from xmlcore.readers.names import ABOUT, GIVEN_COUNTS
@@ -92,31 +92,6 @@ def write_npz(ds: Dataset, folder: str | Path) -> Path:
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[None]:
-    """Turns what goes wrong on a disk, or in a name that UTF-8 cannot hold, into a DataError: the path and why."""
-    try:
-        yield
-    except (OSError, UnicodeEncodeError) as error:
-        raise DataError(f"{path} cannot be written ({getattr(error, 'strerror', None) or error})") from error
-
-
-@contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """Where to write a file that takes its place at `path` when it is complete; until then what was there stays.
-
-    A link, and what is no plain file (a device, a pipe), is written to directly. Raises DataError as `writing` does.
-    """
-    path = Path(path)
-    with writing(path):
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            yield path
-            return
-        with _scratch(path.parent) as scratch:
-            yield scratch / path.name
-            os.replace(scratch / path.name, path)
-
-
-@contextmanager
 def _written_anew(folder: str | Path, own: re.Pattern[str]) -> Iterator[Path]:
     """A scratch folder whose files replace those of an earlier data set, named by `own`, when all are complete."""
     folder = Path(folder)
@@ -127,7 +102,7 @@ def _written_anew(folder: str | Path, own: re.Pattern[str]) -> Iterator[Path]:
                 f"{folder} holds {foreign}, which would be read together with what is written; "
                 "expected a new or empty folder, or one with a data set written before in the same format"
             )
-        with _scratch(folder) as scratch:
+        with scratch_in(folder) as scratch:
             yield scratch
             names = {path.name for path in scratch.iterdir()}
             for path in folder.iterdir():
@@ -158,13 +133,6 @@ def _says_whose(about: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(said, dict) and {"name", "feature_kind", "A", "B"} <= said.keys()
-
-
-@contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    """A hidden folder on the same disk, so that what is in it can be moved at once; removed at the end."""
-    with TemporaryDirectory(prefix=".writing-", dir=folder, ignore_cleanup_errors=True) as name:
-        yield Path(name)
 
 
 def _rows(X: sparse.csr_array, Y: sparse.csr_array) -> Iterable[str]:
