@@ -11,7 +11,8 @@ from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import counted, hold_in_link
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
-from xmlcore.figures import MOST_POINTS, grouped_bars, share_bars
+from xmlcore.figures import MOST_POINTS, grouped_bars
+from xmlcore.figures_axes import SMALL
 
 METRICS = {"P@K": "precision", "PSP@K": "psprecision"}
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
@@ -128,12 +129,15 @@ def head_torso_and_tail() -> None:
         )
     with right:
         show.chart(
-            share_bars(
+            grouped_bars(
                 [f"{kind}<br>{counted(n, 'label')}" for kind, n in zip(bins.names, bins.n_labels, strict=True)],
                 in_percent(parts.ridge_shares, parts.ps_shares),
                 x_title="Labels by training frequency",
                 y_title=f"Share of P@{K} (%)",
                 held=in_percent(held_parts.ridge_shares, held_parts.ps_shares) if held_parts else None,
+                height=360,
+                numbered=True,
+                number_size=SMALL,
             ),
             name="shares_of_head_and_tail",
             caption=shares_caption(parts, f"P@{K}"),

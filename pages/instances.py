@@ -42,7 +42,7 @@ def missing() -> None:
         "for a label that is there and 0 for one that is not. Some of these labels may be missing from the data rather "
         "than wrong: that is why there are propensities. Choose a row to see why."
     )
-    scores = model.test_scores(answer.model, settings.reg_lambda)
+    scores = model.scores_on_test(answer.model, settings.reg_lambda)
     strongest = missing_labels(answer.evaluation.ridge.top[:, : answer.K], scores, data.Y_test, MISSING)
     rows, labels = strongest.row.tolist(), strongest.label.tolist()
     if not rows:
@@ -136,7 +136,8 @@ def page() -> None:
         persist_state="session",
         label_visibility="collapsed",
     )
-    {find.VIEWS[0]: test_instance, find.VIEWS[1]: missing, find.VIEWS[2]: own_document}[chosen]()
+    views = dict(zip(find.VIEWS, (test_instance, missing, own_document), strict=True))
+    views[chosen]()
     find.write_link()
 
 

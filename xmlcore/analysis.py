@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, as_labels
+from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import as_labels
 from xmlcore.evaluation import Evaluation, VariantResult
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.propensity import as_weights
@@ -234,7 +234,7 @@ def rows_of_label(evaluation: Evaluation, k: int, Y: sparse.csr_array, label: in
 
     Raises DataError for a K that was not evaluated, labels Y of other rows, and an unknown label.
     """
-    _label_hits(evaluation, k)
+    _place_of(k, evaluation)
     Y = _labels_of(evaluation, Y)
     label = as_whole(label, "label", at_least=0, at_most=Y.shape[1] - 1)
     rows = np.flatnonzero(Y[:, [label]].toarray()[:, 0])
@@ -279,7 +279,7 @@ def instance_marks(
 
     Raises DataError for a K that was not evaluated and shapes that do not fit.
     """
-    _label_hits(evaluation, k)
+    _place_of(k, evaluation)
     tail = _as_counts(label_counts) < tail_below
     ruler = make_ruler(_labels_of(evaluation, Y), None, k)
     if tail.size != ruler.Y.shape[1]:
@@ -338,10 +338,7 @@ def _label_hits(evaluation: Evaluation, k: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def _counts(Y: sparse.csr_array, evaluation: Evaluation) -> np.ndarray:
-    Y = as_labels(Y)
-    expected = (evaluation.n_rows, evaluation.ridge.label_hits.shape[1])
-    if Y.shape != expected:
-        raise DataError(f"Y has shape {Y.shape}; expected that of the evaluated rows, {expected}")
+    Y = _labels_of(evaluation, Y)
     return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
 
 

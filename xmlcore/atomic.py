@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 
 
 @contextmanager

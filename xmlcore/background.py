@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.store import Store
 
 State = Literal["queued", "running", "done", "failed", "cancelled", "died"]

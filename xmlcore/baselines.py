@@ -20,7 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.background import Report, Task, submit
-from xmlcore.dataset import DataError, Dataset, Features, as_blocks
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset, Features, as_blocks
 from xmlcore.readers import write_xc_text
 from xmlcore.store import Store, get_features, put_features
 

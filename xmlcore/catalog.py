@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch
 from xmlcore.embedded import DATA, read_embedded
 from xmlcore.features import fit_features
@@ -145,7 +146,7 @@ def load_dataset(
     suit the data.
     """
     if features is not None and features != "default":
-        features = FeatureRecipe.parse(features) if isinstance(features, str) else features
+        features = FeatureRecipe.parse(features)
     raw = _load_raw(name_or_path, progress)
     if features is None:
         return raw

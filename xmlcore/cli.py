@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
-from xmlcore.checks import as_whole, check_reg_lambda
+from xmlcore.checks import DataError, as_whole, check_reg_lambda
 from xmlcore.cost import refuse_unfitting
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.dataset import Dataset
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
 from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
 from xmlcore.features import fit_features

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset, as_blocks
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset, as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
 from xmlcore.memory import free_memory
@@ -55,9 +56,14 @@ class BlockOutline:
     row_pairs: int
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether only its entries are stored."""
+        return self.column_counts is not None
+
+    @property
     def n_entries(self) -> int:
         """Stored entries of a sparse block; 0 for a dense one."""
-        return 0 if self.column_counts is None else int(self.column_counts.sum())
+        return int(self.column_counts.sum()) if self.is_sparse else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +180,7 @@ def operations_per_second() -> float:
 
 
 def factorization_cost(
-    of: Outline,
+    shapes: Outline,
     recipe: FeatureRecipe | str,
     *,
     n_train: int | None = None,
@@ -184,31 +190,30 @@ def factorization_cost(
     """The cost of the recipe's features and of the factorisation of the matrix that they give.
 
     Args:
-        of: the outline of the data set with its features as given.
+        shapes: the outline of the data set with its features as given.
         recipe: the recipe or its text.
         n_train: training instances in a sample, where not all are to be used.
         free_bytes: memory that may be used; None asks the system.
         rate: float32 operations a second; None measures.
     """
-    recipe = FeatureRecipe.parse(recipe) if isinstance(recipe, str) else recipe
+    recipe = FeatureRecipe.parse(recipe)
     rate = operations_per_second() if rate is None else rate
     free_bytes = free_memory() if free_bytes is None else free_bytes
-    D = of.n_train if n_train is None else min(n_train, of.n_train)
-    made = _sampled(_after(of.blocks, recipe, of), D / max(of.n_train, 1))
+    D = shapes.n_train if n_train is None else min(n_train, shapes.n_train)
+    made = _sampled(_after(shapes.blocks, recipe, shapes), D / max(shapes.n_train, 1))
     N = sum(block.width for block in made)
     dual = N > D
     size = min(D, N)
     wide = size <= FLOAT64_LIMIT
     item, speed = (8, rate / 2) if wide else (4, rate)
-    rows = D + of.n_test
+    rows = D + shapes.n_test
     feature_bytes = sum(
-        int(8 * block.n_entries * rows / max(D, 1)) if block.column_counts is not None else 4 * rows * block.width
-        for block in made
+        int(8 * block.n_entries * rows / max(D, 1)) if block.is_sparse else 4 * rows * block.width for block in made
     )
-    reduction_seconds, reduction_bytes = _reduction(of, recipe, D, rate)
+    reduction_seconds, reduction_bytes = _reduction(shapes, recipe, D, rate)
     gram = item * size * size
-    evaluated = 4 * size * min(of.n_test, 20_000)
-    label_coefficients = min(4 * size * of.n_labels, free_bytes // 4)
+    evaluated = 4 * size * min(shapes.n_test, 20_000)
+    label_coefficients = min(4 * size * shapes.n_labels, free_bytes // 4)
     refined = 0 if wide else feature_bytes  # a float32 decomposition is refined by products with X: a copy of it
     work = max(_WORKSPACE * gram + refined, gram // 2 + gram + label_coefficients + evaluated)
     return Cost(
@@ -220,26 +225,26 @@ def factorization_cost(
         feature_bytes=feature_bytes,
         reduction_seconds=reduction_seconds,
         gram_seconds=_gram_operations(made, D, dual) / speed,
-        cholesky_seconds=_CHOLESKY * size**3 / speed + 2 * size**2 * min(of.n_test, of.n_labels) / speed,
+        cholesky_seconds=_CHOLESKY * size**3 / speed + 2 * size**2 * min(shapes.n_test, shapes.n_labels) / speed,
         eigh_seconds=_EIGH * size**3 / speed,
         free_bytes=free_bytes,
         too_large=size > LARGEST_SIZE,
     )
 
 
-def _after(blocks: Sequence[BlockOutline], recipe: FeatureRecipe, of: Outline) -> list[BlockOutline]:
+def _after(blocks: Sequence[BlockOutline], recipe: FeatureRecipe, shapes: Outline) -> list[BlockOutline]:
     """The blocks that the recipe makes of those given."""
     made = [_frequent(block, recipe.terms) for block in blocks]
     if width := recipe.svd or recipe.project:
-        dense = [block for block in made if block.column_counts is None]
+        dense = [block for block in made if not block.is_sparse]
         made = [BlockOutline(width, None, 0), *(dense if len(dense) < len(made) else [])]
     if recipe.lm is not None:
-        made = [*made, BlockOutline(of.embedding_width, None, 0)]
+        made = [*made, BlockOutline(shapes.embedding_width, None, 0)]
     return made
 
 
 def _frequent(block: BlockOutline, terms: int | None) -> BlockOutline:
-    if terms is None or block.column_counts is None or terms >= block.width:
+    if terms is None or not block.is_sparse or terms >= block.width:
         return block
     kept = np.sort(block.column_counts)[::-1][:terms]
     share = kept.sum() / max(block.n_entries, 1)
@@ -251,7 +256,7 @@ def _sampled(blocks: Sequence[BlockOutline], share: float) -> list[BlockOutline]
         return list(blocks)
     return [
         block
-        if block.column_counts is None
+        if not block.is_sparse
         else BlockOutline(block.width, (block.column_counts * share).astype(np.int64), int(block.row_pairs * share))
         for block in blocks
     ]
@@ -259,9 +264,9 @@ def _sampled(blocks: Sequence[BlockOutline], share: float) -> list[BlockOutline]
 
 def _gram_operations(blocks: Sequence[BlockOutline], D: int, dual: bool) -> float:
     """Operations of the lower half of the Gram matrix, scattered ones by their weight."""
-    total, dense = 0.0, sum(block.width for block in blocks if block.column_counts is None)
+    total, dense = 0.0, sum(block.width for block in blocks if not block.is_sparse)
     for block in blocks:
-        if block.column_counts is None:
+        if not block.is_sparse:
             continue
         if dual:
             counts = block.column_counts.astype(np.float64)
@@ -273,15 +278,15 @@ def _gram_operations(blocks: Sequence[BlockOutline], D: int, dual: bool) -> floa
     return total + (float(D) ** 2 * dense if dual else float(D) * dense**2)
 
 
-def _reduction(of: Outline, recipe: FeatureRecipe, D: int, rate: float) -> tuple[float, int]:
+def _reduction(shapes: Outline, recipe: FeatureRecipe, D: int, rate: float) -> tuple[float, int]:
     """Rough seconds and bytes of the SVD or the projection, beside its result."""
     k = recipe.svd or recipe.project
     if k is None:
         return 0.0, 0
-    blocks = [_frequent(block, recipe.terms) for block in of.blocks]
-    reduced = [block for block in blocks if block.column_counts is not None] or blocks
+    blocks = [_frequent(block, recipe.terms) for block in shapes.blocks]
+    reduced = [block for block in blocks if block.is_sparse] or blocks
     width = sum(block.width for block in reduced)
-    entries = sum(D * block.width if block.column_counts is None else block.n_entries for block in reduced)
+    entries = sum(D * block.width if not block.is_sparse else block.n_entries for block in reduced)
     if recipe.project:
         # a projection has √width entries for each of its k rows
         return 2.0 * _SCATTERED * entries * k / np.sqrt(max(width, 1)) / rate, int(12 * k * np.sqrt(width))
@@ -311,7 +316,7 @@ class Alternative:
 
 
 def alternatives(
-    of: Outline,
+    shapes: Outline,
     recipe: FeatureRecipe | str,
     *,
     free_bytes: int | None = None,
@@ -319,15 +324,15 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """What to do instead of a recipe that costs too much: of each kind the largest that fits and takes at most
     a minute, or the smallest one that fits; kinds that cannot help are left out."""
-    recipe = FeatureRecipe.parse(recipe) if isinstance(recipe, str) else recipe
+    recipe = FeatureRecipe.parse(recipe)
     rate = operations_per_second() if rate is None else rate
     free_bytes = free_memory() if free_bytes is None else free_bytes
-    present = factorization_cost(of, recipe, free_bytes=free_bytes, rate=rate)
+    present = factorization_cost(shapes, recipe, free_bytes=free_bytes, rate=rate)
     found = []
     for kind, ladder in _LADDERS.items():
         fitting = None
         for k in ladder:
-            candidate = _candidate(of, recipe, kind, k, free_bytes, rate)
+            candidate = _candidate(shapes, recipe, kind, k, free_bytes, rate)
             if candidate is None or not candidate.cost.fits or candidate.cost.size >= present.size:
                 continue
             fitting = candidate
@@ -339,39 +344,39 @@ def alternatives(
 
 
 def _candidate(
-    of: Outline, recipe: FeatureRecipe, kind: str, k: int, free_bytes: int, rate: float
+    shapes: Outline, recipe: FeatureRecipe, kind: str, k: int, free_bytes: int, rate: float
 ) -> Alternative | None:
-    is_sparse = [block.column_counts is not None for block in of.blocks]
-    reducible = sum(block.width for block, s in zip(of.blocks, is_sparse, strict=True) if s or not any(is_sparse))
+    is_sparse = [block.is_sparse for block in shapes.blocks]
+    reducible = sum(block.width for block, s in zip(shapes.blocks, is_sparse, strict=True) if s or not any(is_sparse))
     n_train = None
     if kind == "sample":
-        if k >= of.n_train:
+        if k >= shapes.n_train:
             return None
         n_train, title = k, f"A sample of {k:,} training instances"
     elif kind == "terms":
-        if not any(is_sparse) or k >= max(b.width for b in of.blocks):
+        if not any(is_sparse) or k >= max(b.width for b in shapes.blocks):
             return None
         recipe, title = replace(recipe, terms=k), f"The {k:,} most frequent features"
         title += " of each sparse block" if sum(is_sparse) > 1 else ""
     else:
-        if k >= min(reducible, of.n_train if kind == "svd" else reducible):
+        if k >= min(reducible, shapes.n_train if kind == "svd" else reducible):
             return None
         recipe = replace(recipe, svd=None, project=None) if kind == "svd" else replace(recipe, svd=None)
         recipe = replace(recipe, **{kind: k})
         title = f"{'SVD' if kind == 'svd' else 'Random projection'} to {k:,} dimensions"
-    cost = factorization_cost(of, recipe, n_train=n_train, free_bytes=free_bytes, rate=rate)
+    cost = factorization_cost(shapes, recipe, n_train=n_train, free_bytes=free_bytes, rate=rate)
     return Alternative(kind, title, recipe, n_train, cost)
 
 
 def refuse_unfitting(ds: Dataset, recipe: FeatureRecipe | str) -> None:
     """Raises DataError, with what to do instead, where the recipe's matrix cannot be factorised on this machine."""
-    of = outline(ds)
-    cost = factorization_cost(of, recipe)
+    shapes = outline(ds)
+    cost = factorization_cost(shapes, recipe)
     if cost.fits:
         return
     instead = [
         f"features = {other.recipe}" if other.n_train is None else other.title.lower()
-        for other in alternatives(of, recipe)
+        for other in alternatives(shapes, recipe)
     ]
     advice = f"; possible instead: {', or '.join(instead)}" if instead else "; take a smaller data set"
     raise DataError(f"{cost.problem}{advice}")

@@ -19,8 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import products
-from xmlcore.checks import as_whole, check_reg_lambda
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError, as_whole, check_reg_lambda
 from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, metric_ruler, rank_variants, scores_of_variants
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks

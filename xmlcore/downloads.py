@@ -12,7 +12,7 @@ from pathlib import Path
 import pooch
 from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, RequestException, Timeout
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.store import default_folder
 
 CHUNK = 1 << 16

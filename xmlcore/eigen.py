@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.lapack import symmetric_eigen
 from xmlcore.products import chunks, over_rows
 

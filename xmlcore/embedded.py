@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 

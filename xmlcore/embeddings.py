@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.embedded import DATA, read_arrays, split_lines
 from xmlcore.progress import Progress, unheard
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, as_mask
+from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import as_mask
 from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
+from xmlcore.products import chunks
 from xmlcore.ranking import top_k, top_k_both, top_k_weighted
 from xmlcore.ridge import RidgeFactorization
 
@@ -221,8 +222,7 @@ def cut_ks(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
 def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None) -> Iterator[slice]:
     """Slices of rows whose scores (L) and projections (r') fit the budget; by default a quarter of the free memory."""
     step = max(1, as_memory_budget(memory_budget) // (4 * (n_labels + 2 * rank)))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
+    return chunks(n_rows, step)
 
 
 def check_labels(Y: sparse.csr_array, n_labels: int) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_number, as_whole
-from xmlcore.dataset import DataError, Features, as_labels, n_rows
+from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.dataset import Features, as_labels, n_rows
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.ridge import RidgeFactorization
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Block, DataError, Dataset, Features, as_blocks
+from xmlcore.checks import DataError
+from xmlcore.dataset import Block, Dataset, Features, as_blocks
 from xmlcore.embeddings import embed_texts, shipped_table
 from xmlcore.progress import Progress, unheard
 from xmlcore.recipe import FeatureRecipe
@@ -104,7 +105,7 @@ def fit_features(
     One block stays one block; where dense features stand beside sparse ones, or `lm` adds a block, X is a tuple. The
     new data set keeps everything else of the old one. Raises DataError for a step that does not suit the data.
     """
-    recipe = FeatureRecipe.parse(recipe) if isinstance(recipe, str) else recipe
+    recipe = FeatureRecipe.parse(recipe)
     blocks = as_blocks(ds.X_train, "X_train")
     is_sparse = [sparse.issparse(block) for block in blocks]
     for step in ("terms", "tfidf"):

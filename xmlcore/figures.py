@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from xmlcore.figures_axes import SMALL, category_axis, log_axis, log_range, percent_range
+from xmlcore.figures_axes import category_axis, log_axis, log_range, percent_range
 
 RIDGE, RIDGE_PS = "XML-ridge", "XML-ridge with PS"
 
@@ -115,6 +115,7 @@ def grouped_bars(
     held: dict[str, np.ndarray] | None = None,
     height: int = 300,
     numbered: bool = False,
+    number_size: int | None = None,
 ) -> go.Figure:
     """Bars of both variants side by side in each category, with the held setting as outlines.
 
@@ -122,10 +123,10 @@ def grouped_bars(
         categories: the names of the bins, in order.
         values: variant name → heights, shape (bins,), in the unit that y_title names.
         held: the same of a held setting, drawn as outlines over the bars, or None.
-        numbered: each bar's height is written above it.
+        numbered: each bar's height is written above it. number_size: in type of so many pixels.
     """
     traces = _variant_bars(categories, values, held)
-    layout = {"yaxis": _write_heights(traces, values, held)} if numbered else {}
+    layout = {"yaxis": _write_heights(traces, values, held, number_size)} if numbered else {}
     return _bar_chart(traces, categories, x_title, y_title, height, **layout)
 
 
@@ -386,28 +387,8 @@ def head_torso_tail_lines(counts: np.ndarray, names: Sequence[str], tail_below: 
     return _frequencies(counts, names, lines, 360, annotations=notes)
 
 
-def share_bars(
-    categories: Sequence[str],
-    shares: dict[str, np.ndarray],
-    *,
-    x_title: str,
-    y_title: str,
-    held: dict[str, np.ndarray] | None = None,
-) -> go.Figure:
-    """Bars of both variants with their percentages written above.
-
-    Args:
-        categories: what has the shares, in order.
-        shares: variant name → percentages, shape (categories,), that sum to 100.
-        held: the same of a held setting, drawn as outlines, or None.
-    """
-    traces = _variant_bars(categories, shares, held)
-    yaxis = _write_heights(traces, shares, held, SMALL)
-    return _bar_chart(traces, categories, x_title, y_title, 360, yaxis=yaxis)
-
-
 def _write_heights(
-    traces: list[dict], values: dict[str, np.ndarray], held: dict[str, np.ndarray] | None, size: int | None = None
+    traces: list[dict], values: dict[str, np.ndarray], held: dict[str, np.ndarray] | None, size: int | None
 ) -> dict:
     """Writes above each bar how high it is, in type of so many pixels; the y axis that has room for it."""
     for trace in traces:

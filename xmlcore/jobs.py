@@ -9,7 +9,8 @@ import numpy as np
 
 from xmlcore import eigen
 from xmlcore.background import Report
-from xmlcore.dataset import DataError, n_columns, n_rows
+from xmlcore.checks import DataError
+from xmlcore.dataset import n_columns, n_rows
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, get_features
 

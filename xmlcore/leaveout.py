@@ -38,8 +38,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmlcore import products
-from xmlcore.checks import as_indices, check_reg_lambda
-from xmlcore.dataset import DataError, as_groups, take_rows
+from xmlcore.checks import DataError, as_indices, check_reg_lambda
+from xmlcore.dataset import as_groups, take_rows
 
 if TYPE_CHECKING:
     from xmlcore.ridge import RidgeFactorization

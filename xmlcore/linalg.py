@@ -12,7 +12,8 @@ from numba import njit
 from scipy import sparse
 from scipy.linalg import norm
 
-from xmlcore.dataset import Block, DataError
+from xmlcore.checks import DataError
+from xmlcore.dataset import Block
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
 

@@ -22,8 +22,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, as_labels
+from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import as_labels
 from xmlcore.propensity import as_weights
 
 
@@ -87,9 +87,7 @@ def measure(top: np.ndarray, found: np.ndarray, ruler: Ruler, ks: tuple[int, ...
 
     top, found: a ranking and its `hits`, shape (n, ≥ max(ks)).
     """
-    return {
-        name: {k: _METRIC[name](top[:, :k], found[:, :k], ruler, True) for k in ks} for name in measured_metrics(ruler)
-    }
+    return {name: {k: _METRIC[name](top[:, :k], found[:, :k], ruler) for k in ks} for name in measured_metrics(ruler)}
 
 
 def measured_metrics(ruler: Ruler) -> tuple[str, ...]:
@@ -118,7 +116,8 @@ def psprecision_at_k(
 
     normalize=False gives Σ hit θ / (K n) instead, as the paper prints it: not a fraction, may exceed 1.
     """
-    return _at_k("psprecision", top, Y, inverse_propensity, k, normalize)
+    ranking = _ranking("psprecision", top, Y, inverse_propensity, k)
+    return _psprecision(*ranking) if normalize else _weighted_hits(*ranking) / ranking[1].size
 
 
 def ndcg_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
@@ -133,7 +132,8 @@ def psndcg_at_k(
 
     normalize=False leaves out the last division and takes the mean over instances.
     """
-    return _at_k("psndcg", top, Y, inverse_propensity, k, normalize)
+    ranking = _ranking("psndcg", top, Y, inverse_propensity, k)
+    return _psndcg(*ranking) if normalize else _weighted_gains(*ranking) / len(ranking[0])
 
 
 def recall_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
@@ -146,7 +146,14 @@ def coverage_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
     return _at_k("coverage", top, Y, None, k)
 
 
-def _at_k(name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | None, k: int, normalize=True) -> float:
+def _at_k(name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | None, k: int) -> float:
+    return _METRIC[name](*_ranking(name, top, Y, theta, k))
+
+
+def _ranking(
+    name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | None, k: int
+) -> tuple[np.ndarray, np.ndarray, Ruler]:
+    """The K first labels with their hits and the ruler, looked at as whoever calls a public function needs it."""
     if theta is None and name.startswith("ps"):
         raise DataError("inverse_propensity is None; expected a weight for each label")
     ruler = make_ruler(Y, theta, k)
@@ -157,7 +164,7 @@ def _at_k(name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | N
     ordered = np.sort(top, axis=1)
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
         raise DataError("top names a label twice in one row; expected each at most once")
-    return _METRIC[name](top, hits(top, ruler), ruler, normalize)
+    return top, hits(top, ruler), ruler
 
 
 def discounts(k: int) -> np.ndarray:
@@ -171,32 +178,38 @@ def _ideal_gains(ruler: Ruler, k: int) -> np.ndarray:
     return cumulated[np.minimum(ruler.n_relevant, k)]
 
 
-def _precision(top: np.ndarray, found: np.ndarray, ruler: Ruler, normalize: bool) -> float:
+def _precision(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
     return float(np.count_nonzero(found) / found.size)
 
 
-def _psprecision(top: np.ndarray, found: np.ndarray, ruler: Ruler, normalize: bool) -> float:
-    weighted = float(ruler.inverse_propensity[top[found]].sum())
-    return _share(weighted, ruler.best[top.shape[1] - 1]) if normalize else weighted / found.size
+def _psprecision(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
+    return _share(_weighted_hits(top, found, ruler), ruler.best[top.shape[1] - 1])
 
 
-def _ndcg(top: np.ndarray, found: np.ndarray, ruler: Ruler, normalize: bool) -> float:
+def _weighted_hits(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
+    return float(ruler.inverse_propensity[top[found]].sum())
+
+
+def _ndcg(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
     k = top.shape[1]
     return float((found @ discounts(k) / _ideal_gains(ruler, k)).mean())
 
 
-def _psndcg(top: np.ndarray, found: np.ndarray, ruler: Ruler, normalize: bool) -> float:
+def _psndcg(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
+    return _share(_weighted_gains(top, found, ruler), ruler.best_discounted[top.shape[1] - 1])
+
+
+def _weighted_gains(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
     k = top.shape[1]
     weights = np.where(found, ruler.inverse_propensity[top], 0.0)
-    gained = float((weights @ discounts(k) / _ideal_gains(ruler, k)).sum())
-    return _share(gained, ruler.best_discounted[k - 1]) if normalize else gained / len(top)
+    return float((weights @ discounts(k) / _ideal_gains(ruler, k)).sum())
 
 
-def _recall(top: np.ndarray, found: np.ndarray, ruler: Ruler, normalize: bool) -> float:
+def _recall(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
     return float((np.count_nonzero(found, axis=1) / np.maximum(ruler.n_relevant, 1)).mean())
 
 
-def _coverage(top: np.ndarray, found: np.ndarray, ruler: Ruler, normalize: bool) -> float:
+def _coverage(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
     def distinct(labels: np.ndarray) -> int:
         return int(np.count_nonzero(np.bincount(labels, minlength=1)))
 
@@ -207,7 +220,7 @@ def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0 else 0.0
 
 
-_METRIC: dict[str, Callable[[np.ndarray, np.ndarray, Ruler, bool], float]] = {
+_METRIC: dict[str, Callable[[np.ndarray, np.ndarray, Ruler], float]] = {
     "precision": _precision,
     "psprecision": _psprecision,
     "ndcg": _ndcg,

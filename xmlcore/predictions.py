@@ -23,8 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.atomic import whole_file
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError, as_whole
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive

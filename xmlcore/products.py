@@ -119,7 +119,10 @@ def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> n
             _sparse_times_dense(block, part, product)
         else:
             _dense_product(block, part, product)
-        out = product if out is None else out.__iadd__(product)
+        if out is None:
+            out = product
+        else:
+            out += product
     return out.astype(dtype, copy=False)
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, Dataset, Features, as_blocks, as_labels
+from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import Dataset, Features, as_blocks, as_labels
 
 PAIR_ORDERS = ("together", "jaccard")
 _PAIRS_AT_ONCE = 20_000_000  # entries of a slab of YᵀY: about 240 MB

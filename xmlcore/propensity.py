@@ -11,8 +11,8 @@ import math
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_number, as_whole
-from xmlcore.dataset import DataError, Dataset, as_labels
+from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.dataset import Dataset, as_labels
 
 # (A, B) of the data sets for which the model's authors and the Extreme Classification Repository estimated them.
 PROPENSITY_PRESETS: dict[str, tuple[float, float]] = {

@@ -24,8 +24,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import products
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, as_blocks
+from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import as_blocks
 from xmlcore.lapack import symmetric_eigen
 from xmlcore.linalg import check_scale, gram
 from xmlcore.progress import Progress, unheard

@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.checks import as_indices, as_whole
-from xmlcore.dataset import DataError, as_mask, refuse_masked
+from xmlcore.checks import DataError, as_indices, as_whole
+from xmlcore.dataset import as_mask, refuse_masked
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
 
@@ -161,10 +161,7 @@ def _rank(
         raise DataError(f"scores holds {scores[row, label]} in row {row}, label {label}; expected finite numbers")
 
 
-_COMPILED = {"nogil": True, "cache": True}
-
-
-@njit(**_COMPILED)
+@njit(nogil=True, cache=True)
 def _sweep(row, theta, maxima, maxima_ps, nought):
     """The largest score and product of each lane; False where a score is NaN or infinite, or a product overflows."""
     lanes = maxima.size
@@ -189,7 +186,7 @@ def _sweep(row, theta, maxima, maxima_ps, nought):
     return finite
 
 
-@njit(**_COMPILED)
+@njit(nogil=True, cache=True)
 def _insert(value, label, values, labels, k):
     """Keep the pair among the k best: values fall, and equal values go by rising label."""
     place = k
@@ -203,7 +200,7 @@ def _insert(value, label, values, labels, k):
         labels[place] = label
 
 
-@njit(**_COMPILED)
+@njit(nogil=True, cache=True)
 def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
     """Fill best with the labels of the highest scores, or products where theta is given, whose mask is not mark.
 
@@ -233,7 +230,7 @@ def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
         best[j] = labels[j]
 
 
-@njit(**_COMPILED)
+@njit(nogil=True, cache=True)
 def _rank_rows(scores, theta, pointers, masked, lanes, top, top_ps):
     """Rank every row; returns the first that holds NaN, infinity or an overflowing product, else -1."""
     rows, n_labels = scores.shape

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 
 MAX_COUNT = 10_000_000
 MIN_WEIGHT, MAX_WEIGHT = 0.001, 1000.0  # within them no weight is written with an exponent
@@ -64,8 +65,13 @@ class FeatureRecipe:
         return "+".join(steps) or "raw"
 
     @classmethod
-    def parse(cls, text: str) -> FeatureRecipe:
-        """The recipe of a text. Spaces part steps too, since a plus sign in a link is read as one."""
+    def parse(cls, text: str | FeatureRecipe) -> FeatureRecipe:
+        """The recipe of a text; one that is a recipe already as it is.
+
+        Spaces part steps too, since a plus sign in a link is read as one.
+        """
+        if isinstance(text, FeatureRecipe):
+            return text
         steps = [step for step in re.split(r"[+\s]+", text) if step]
         if not steps:
             raise DataError(f"features is {text!r}; expected steps such as tfidf+unit, or raw")

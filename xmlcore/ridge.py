@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
-from xmlcore.checks import as_indices, check_reg_lambda
-from xmlcore.dataset import Block, DataError, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
+from xmlcore.checks import DataError, as_indices, check_reg_lambda
+from xmlcore.dataset import Block, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.memory import as_memory_budget
 from xmlcore.progress import Progress, unheard
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from xmlcore.checks import as_whole
-from xmlcore.dataset import DataError, Dataset, take_instances
+from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import Dataset, take_instances
 from xmlcore.metrics import hits, make_ruler
 
 Z_95 = 1.959964  # the normal distribution's 97.5 % quantile

@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_indices, as_number, as_whole, check_reg_lambda
-from xmlcore.dataset import DataError, Dataset, as_groups, as_mask, take_instances
+from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
+from xmlcore.dataset import Dataset, as_groups, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
     check_labels,

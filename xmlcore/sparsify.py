@@ -20,8 +20,8 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.atomic import whole_file
-from xmlcore.checks import as_number
-from xmlcore.dataset import Block, DataError, Features, as_blocks, as_mask, n_rows
+from xmlcore.checks import DataError, as_number
+from xmlcore.dataset import Block, Features, as_blocks, as_mask, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import Ruler, measured_metrics
 from xmlcore.products import compiled_parts, over_rows

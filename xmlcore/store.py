@@ -32,8 +32,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_number
-from xmlcore.dataset import DataError, Features, as_blocks
+from xmlcore.checks import DataError, as_number
+from xmlcore.dataset import Features, as_blocks
 from xmlcore.units import in_units
 
 FORMAT = 1
@@ -55,11 +55,10 @@ class _Damaged(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """One stored result: its key, its size in bytes, and when it was written and last used (seconds since 1970)."""
+    """One stored result: its key, its size in bytes, and when it was last used (seconds since 1970)."""
 
     key: str
     bytes: int
-    created: float
     last_used: float
 
 
@@ -216,7 +215,7 @@ class Store:
             with suppress(OSError, _Damaged):
                 manifest = _read_manifest(version)
                 used = version.stat().st_mtime
-                found.append(Entry(manifest["key"], _tree_bytes(version), manifest["created"], used))
+                found.append(Entry(manifest["key"], _tree_bytes(version), used))
         return sorted(found, key=lambda entry: entry.last_used)
 
     def size(self) -> int:

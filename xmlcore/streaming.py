@@ -23,17 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, linalg, products
-from xmlcore.checks import as_whole, check_reg_lambda
-from xmlcore.dataset import (
-    DataError,
-    Features,
-    as_blocks,
-    as_labels,
-    as_mask,
-    n_columns,
-    n_rows,
-    take_rows,
-)
+from xmlcore.checks import DataError, as_whole, check_reg_lambda
+from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, n_columns, n_rows, take_rows
 from xmlcore.evaluation import (
     Evaluation,
     cut_ks,

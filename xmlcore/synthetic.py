@@ -28,8 +28,8 @@ from functools import lru_cache
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import as_number, as_whole
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.dataset import Dataset
 
 BLOCK_ROWS = 4096  # part of the definition of the data: another size would give other rows
 PROPENSITY = (0.55, 1.5)  # A, B

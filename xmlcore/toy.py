@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xmlcore.checks import check_reg_lambda
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError, check_reg_lambda
 from xmlcore.propensity import inverse_propensity
 
 

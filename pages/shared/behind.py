@@ -27,14 +27,14 @@ class Filling(Generic[Step]):
         results: what has arrived, in the order of its arrival.
         n_steps: how many will come.
         error: why the work ended early, or None.
-        told: how much of the whole work is done, where one that takes long within a step tells it.
+        reported: how much of the whole work is done, where one that takes long within a step reports it.
     """
 
     def __init__(self, make_steps: Callable[[], Iterator[Step]], n_steps: int) -> None:
         self.results: list[Step] = []
         self.n_steps = n_steps
         self.error: str | None = None
-        self.told = 0.0
+        self.reported = 0.0
         self.wanted = 0.0
         self._make_steps: Callable[[], Iterator[Step]] | None = make_steps
         self._steps: Iterator[Step] | None = None
@@ -47,7 +47,7 @@ class Filling(Generic[Step]):
     @property
     def fraction(self) -> float:
         """How much of the work is done, from 0 to 1."""
-        return min(max(len(self.results) / max(self.n_steps, 1), self.told), 1.0)
+        return min(max(len(self.results) / max(self.n_steps, 1), self.reported), 1.0)
 
     def step(self) -> None:
         """Takes the next step; only the worker calls this."""
@@ -119,7 +119,7 @@ def step_aside(done: float | None = None) -> None:
     done: how much of the whole work is done, for those who look at it meanwhile.
     """
     if done is not None and (work := getattr(_at_work, "filling", None)):
-        work.told = done
+        work.reported = done
     while visitors_waiting():
         time.sleep(0.02)
 

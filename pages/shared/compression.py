@@ -14,7 +14,7 @@ from cachetools import LRUCache, cached
 from scipy import sparse
 
 from pages.shared import behind
-from pages.shared.model import Answer, Model, test_scores
+from pages.shared.model import Answer, Model, scores_on_test
 from pages.shared.settings import K_MAX
 from xmlcore import RidgeFactorization, compress, evaluate_scores, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.dataset import as_blocks, n_rows, take_rows
@@ -156,12 +156,12 @@ def _large_steps(answer: Answer) -> Iterator[Step]:
     ks = tuple(range(1, min(K_MAX, data.n_labels) + 1))
     own = settings.reg_lambda_ps != settings.reg_lambda
     full = evaluate_scores(
-        test_scores(answer.model, settings.reg_lambda),
+        scores_on_test(answer.model, settings.reg_lambda),
         data.Y_test,
         answer.theta,
         answer.metric_theta,
         ks,
-        scores_ps=test_scores(answer.model, settings.reg_lambda_ps) if own else None,
+        scores_ps=scores_on_test(answer.model, settings.reg_lambda_ps) if own else None,
         exclude=data.test_filter,
     )
     passes = _Passes()

@@ -41,16 +41,16 @@ def cost_text(cost: Cost) -> str:
 Use = Callable[[FeatureRecipe | None, int | None], None]
 
 
-def offer(of: Outline, recipe: FeatureRecipe, use: Use, key: str, *, as_it_is: str | None = None) -> None:
+def offer(shapes: Outline, recipe: FeatureRecipe, use: Use, key: str, *, as_it_is: str | None = None) -> None:
     """The cost of a recipe; a button to use it as it is; and where it costs much, buttons for what to do instead.
 
     Args:
         use: called with the recipe (None for the one that is given) and the size of a sample (None for all instances).
         as_it_is: the label of the button for the recipe itself; None for no such button.
     """
-    cost = factorization_cost(of, recipe)
+    cost = factorization_cost(shapes, recipe)
     (st.markdown if cost.comfortable else st.warning)(cost_text(cost))
-    instead: tuple[Alternative, ...] = () if cost.comfortable else alternatives(of, recipe)
+    instead: tuple[Alternative, ...] = () if cost.comfortable else alternatives(shapes, recipe)
     with st.container(horizontal=True):
         if as_it_is is not None:
             st.button(

@@ -20,10 +20,10 @@ from xmlcore.units import in_units
 WRITERS = {"XC text": ("xc", write_xc_text), "npz": ("npz", write_npz)}
 
 
-def section(of: Model) -> None:
+def section(model: Model) -> None:
     """One button for each format."""
     st.subheader("Export")
-    size = sources.dataset_bytes(of.full)
+    size = sources.dataset_bytes(model.full)
     if size > LIMITS.max_upload_bytes:
         st.caption(
             f"It takes {in_units(size)} in memory, more than a page can hand over. From Python: "
@@ -34,8 +34,8 @@ def section(of: Model) -> None:
         for label, (short, write) in WRITERS.items():
             st.download_button(
                 f"{label}, zip",
-                data=lambda write=write: zipped(sources.raw(of.title), write),
-                file_name=f"{_file_name(of.full.name)}-{short}.zip",
+                data=lambda write=write: zipped(sources.raw(model.title), write),
+                file_name=f"{_file_name(model.full.name)}-{short}.zip",
                 mime="application/zip",
                 key=f"export_{short}",
                 on_click="ignore",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import streamlit as st
-from cachetools import LRUCache
+from cachetools import LRUCache, cached
 
 from pages.shared import data_choose, data_cost, frame, mirror, sources
 from pages.shared.model import Model
@@ -16,74 +16,67 @@ from xmlcore.recipe import LM_WEIGHT
 
 DRAWN, APPLIED = "_recipe_drawn", "_recipe_applied"
 REDUCTIONS = {"all features": None, "truncated SVD": "svd", "random projection": "project"}
-_outlines: LRUCache[str, Outline] = LRUCache(32)
-_lock = threading.Lock()
 
 
-def outline_of(of: Model) -> Outline:
+@cached(LRUCache(32), key=lambda model: model.title, condition=threading.Condition())
+def outline_of(model: Model) -> Outline:
     """The outline of a model's data set with its features as given, made once."""
-    with _lock:
-        found = _outlines.get(of.title)
-    if found is None:
-        recipe = of.fitted.recipe
-        same = not (recipe.terms or recipe.svd or recipe.project or recipe.lm)
-        # TF-IDF and unit rows leave every entry where it is; after other steps the data must be read again.
-        found = outline(of.full if same else sources.raw(of.title))
-        with _lock:
-            _outlines[of.title] = found
-    return found
+    recipe = model.fitted.recipe
+    same = not (recipe.terms or recipe.svd or recipe.project or recipe.lm)
+    # TF-IDF and unit rows leave every entry where it is; after other steps the data must be read again.
+    return outline(model.full if same else sources.raw(model.title))
 
 
-def section(of: Model) -> None:
+def section(model: Model) -> None:
     """What is made of the features, and what that costs."""
-    frame.fragment(_section)(of)
+    frame.fragment(_section)(model)
 
 
-def _section(of: Model) -> None:
+def _section(model: Model) -> None:
     if st.session_state.pop(APPLIED, False):
         st.rerun()  # a fragment alone would leave the sidebar as it was
-    recipe = of.fitted.recipe
+    recipe = model.fitted.recipe
     st.subheader("Features", anchor="features")
-    st.markdown(f"In use: `{recipe}`, {_width(of)}.")
-    if not of.ready:
+    st.markdown(f"In use: `{recipe}`, {_width(model)}.")
+    if not model.ready:
         st.markdown("**Before the matrix is factorised**")
-        data_cost.offer(outline_of(of), recipe, lambda other, n: _apply(of, other, n), "present")
+        data_cost.offer(outline_of(model), recipe, lambda other, n: _apply(model, other, n), "present")
     with st.expander("Other features"):
-        chosen = _controls(of, recipe)
+        chosen = _controls(model, recipe)
         if chosen is not None and chosen != recipe:
             st.markdown(f"`{chosen}`")
             data_cost.offer(
-                outline_of(of),
+                outline_of(model),
                 chosen,
-                lambda other, n: _apply(of, other or chosen, n),
+                lambda other, n: _apply(model, other or chosen, n),
                 "chosen",
                 as_it_is="Use these features",
             )
 
 
-def _apply(of: Model, recipe: FeatureRecipe, n_train: int | None) -> None:
+def _apply(model: Model, recipe: FeatureRecipe, n_train: int | None) -> None:
     if n_train is None:
         mirror.put(features=str(recipe))
     else:
-        data_choose.draw_sample(of.title, n_train)
+        data_choose.draw_sample(model.title, n_train)
     st.session_state[APPLIED] = True
 
 
-def _width(of: Model) -> str:
-    blocks = of.full.X_train if isinstance(of.full.X_train, tuple) else (of.full.X_train,)
+def _width(model: Model) -> str:
+    blocks = model.full.X_train if isinstance(model.full.X_train, tuple) else (model.full.X_train,)
     parts = [f"{block.shape[1]:,} {'sparse' if hasattr(block, 'indptr') else 'dense'}" for block in blocks]
     return f"{' + '.join(parts)} features"
 
 
-def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
+def _controls(model: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
     """The recipe that the controls make; None, and why, where they make none."""
-    state, raw = st.session_state, outline_of(of)
+    state, raw = st.session_state, outline_of(model)
     # The controls follow the recipe in use when it changes elsewhere, and keep what is being chosen until then. A visit
     # to another page makes Streamlit forget them.
-    if state.get(DRAWN) != (of.title, str(recipe)) or "recipe_tfidf" not in state:
-        state[DRAWN] = (of.title, str(recipe))
+    if state.get(DRAWN) != (model.title, str(recipe)) or "recipe_tfidf" not in state:
+        state[DRAWN] = (model.title, str(recipe))
         state.update(_values(recipe, raw))
-    sparse_width = sum(block.width for block in raw.blocks if block.column_counts is not None)
+    sparse_width = sum(block.width for block in raw.blocks if block.is_sparse)
     left, middle, right = st.columns(3)
     with left:
         tfidf = st.toggle("TF-IDF", key="recipe_tfidf", help="Weighs counts: rare words count more. Needs counts.")
@@ -107,7 +100,7 @@ def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
             else int(st.number_input("Dimensions k", 1, max(raw.n_features, 1), step=50, key="recipe_k"))
         )
     with right:
-        has_texts = of.full.train_texts is not None or shipped_table(of.full.name) is not None
+        has_texts = model.full.train_texts is not None or shipped_table(model.full.name) is not None
         lm = st.toggle(
             "Language model",
             key="recipe_lm",
@@ -117,7 +110,7 @@ def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
         )
         weight = st.slider("Its weight", 0.1, 2.0, step=0.1, key="recipe_lm_weight") if lm and has_texts else None
         dense = 1.0
-        if any(block.column_counts is None for block in raw.blocks) and len(raw.blocks) > 1:
+        if any(not block.is_sparse for block in raw.blocks) and len(raw.blocks) > 1:
             dense = st.slider("Weight of dense features", 0.1, 2.0, step=0.1, key="recipe_dense")
     try:
         return FeatureRecipe(
@@ -136,7 +129,7 @@ def _controls(of: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
 
 
 def _values(recipe: FeatureRecipe, raw: Outline) -> dict[str, object]:
-    widths = [block.width for block in raw.blocks if block.column_counts is not None]
+    widths = [block.width for block in raw.blocks if block.is_sparse]
     most = max(sum(widths), 1)
     by_step = {step: name for name, step in REDUCTIONS.items()}
     step = "svd" if recipe.svd else "project" if recipe.project else None

@@ -69,11 +69,11 @@ def sentence(name: str, found: Profile) -> str:
     )
 
 
-def answer(of: Model) -> None:
+def answer(model: Model) -> None:
     """The sentence, and the numbers that every paper gives."""
-    data = of.full
+    data = model.full
     found = profile_of(data)
-    st.markdown(sentence(of.shown_title, found))
+    st.markdown(sentence(model.shown_title, found))
     unseen = 100 * found.only_in_test_assignments / max(found.test.n_assignments, 1)
     cards = (
         ("Cardinality", f"{found.train.labels.mean:.2f}", "Labels per training instance, on average."),
@@ -109,7 +109,7 @@ def answer(of: Model) -> None:
     if remarks:
         st.caption("  \n".join(remarks))
     if data.source:
-        given = sources.entry_of(of.title) is None
+        given = sources.entry_of(model.title) is None
         st.caption(f"Source: {frame.plain_markdown(data.source) if given else data.source}")
     st.markdown("[Upload, download or make another data set](#another-data-set) · [Features and cost](#features)")
 
@@ -127,9 +127,9 @@ def _remarks(found: Profile) -> list[str]:
     return remarks
 
 
-def charts(of: Model) -> None:
+def charts(model: Model) -> None:
     """How often labels occur, and how many an instance has."""
-    data = of.full
+    data = model.full
     found = profile_of(data)
     frequencies, per_instance = _figures(data)
     left, right = st.columns(2)
@@ -184,10 +184,10 @@ def _labels_table(found: Profile) -> pd.DataFrame:
     )
 
 
-def pairs(of: Model) -> None:
+def pairs(model: Model) -> None:
     """The labels that go together."""
     frame.refuse_others(pair_order=PAIR_ORDERS)
-    frame.fragment(_pairs)(of.full)
+    frame.fragment(_pairs)(model.full)
 
 
 def _pairs(data: Dataset) -> None:
@@ -243,9 +243,9 @@ def _pairs(data: Dataset) -> None:
     )
 
 
-def instances(of: Model) -> None:
+def instances(model: Model) -> None:
     """Ten instances, drawn at random, and ten others at a press of a button."""
-    frame.fragment(_instances)(of.full)
+    frame.fragment(_instances)(model.full)
 
 
 def _instances(data: Dataset) -> None:

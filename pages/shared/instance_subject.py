@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from cachetools import LRUCache, cached
 
-from pages.shared.model import Answer, Model, test_scores
+from pages.shared.model import Answer, Model, scores_on_test
 from xmlcore import (
     Explanation,
     explain_by_feature,
@@ -165,7 +165,7 @@ def _places(scores: np.ndarray, top: np.ndarray, labels: np.ndarray, masked: np.
 def _test_row(model: Model, row: int, reg_lambda: float) -> np.ndarray:
     if model.ready:
         return model.factorization.scores(model.projection, reg_lambda, rows=slice(row, row + 1))[0]
-    return test_scores(model, reg_lambda)[row]
+    return scores_on_test(model, reg_lambda)[row]
 
 
 @cached(

@@ -265,7 +265,7 @@ def lambda_range_of(title: str, features: str) -> tuple[float, float]:
     key=lambda model, reg_lambda: (model.full.fingerprint, reg_lambda),
     condition=threading.Condition(),
 )
-def test_scores(model: Model, reg_lambda: float) -> np.ndarray:
+def scores_on_test(model: Model, reg_lambda: float) -> np.ndarray:
     """The scores of all test instances at this λ, (n_test, L), float32: exact, whichever way they are computed."""
     if model.ready:
         return model.factorization.scores_of(model.dataset.X_test, model.projection, reg_lambda)
@@ -350,7 +350,7 @@ def _evaluated(
     """What an answer has beside its model, which is kept, or not, for itself."""
     data = model.dataset
     theta, metric_theta = thetas(data, settings, metric_AB)
-    scores = test_scores(model, settings.reg_lambda)
+    scores = scores_on_test(model, settings.reg_lambda)
     own = settings.reg_lambda_ps != settings.reg_lambda
     evaluation = evaluate_scores(
         scores,
@@ -358,7 +358,7 @@ def _evaluated(
         theta,
         metric_theta,
         sorted({*CARD_KS, settings.K}),
-        scores_ps=test_scores(model, settings.reg_lambda_ps) if own else None,
+        scores_ps=scores_on_test(model, settings.reg_lambda_ps) if own else None,
         exclude=data.test_filter,
         reg_lambda=settings.reg_lambda,
         reg_lambda_ps=settings.reg_lambda_ps,

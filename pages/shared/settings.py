@@ -62,13 +62,10 @@ def _is_recipe(text: str) -> bool:
     return not text or bool(FeatureRecipe.parse(text))
 
 
+_A_LAMBDA = (float, lambda v: LAMBDA_MIN <= v <= LAMBDA_MAX, f"a number from {LAMBDA_MIN:g} to {LAMBDA_MAX:g}")
 ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str]] = {
-    "reg_lambda": (float, lambda v: LAMBDA_MIN <= v <= LAMBDA_MAX, f"a number from {LAMBDA_MIN:g} to {LAMBDA_MAX:g}"),
-    "reg_lambda_ps": (
-        float,
-        lambda v: LAMBDA_MIN <= v <= LAMBDA_MAX,
-        f"a number from {LAMBDA_MIN:g} to {LAMBDA_MAX:g}",
-    ),
+    "reg_lambda": _A_LAMBDA,
+    "reg_lambda_ps": _A_LAMBDA,
     "A": (float, lambda v: 0 <= v <= A_MAX, f"a number from 0 to {A_MAX:g}"),
     "B": (float, lambda v: B_MIN <= v <= B_MAX, f"a number from {B_MIN:g} to {B_MAX:g}"),
     "K": (int, lambda v: 1 <= v <= K_MAX, f"a whole number from 1 to {K_MAX}"),

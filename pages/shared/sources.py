@@ -11,7 +11,7 @@ import threading
 import streamlit as st
 from cachetools import LRUCache
 
-from xmlcore import CatalogEntry, Dataset, catalog_entries, load_dataset
+from xmlcore import CatalogEntry, DataError, Dataset, catalog_entries, load_dataset
 from xmlcore.dataset import as_blocks
 from xmlcore.downloads import is_downloaded
 
@@ -74,4 +74,6 @@ def raw(title: str) -> Dataset:
         if title in _own:
             return _own[title]
     entry = entry_of(title)
-    return load_dataset(entry.name if entry else title, features=None)
+    if entry is None:  # never a path of the server's, whatever a visitor asks for
+        raise DataError(f"there is no data set called {title!r} here")
+    return load_dataset(entry.name, features=None)

@@ -12,12 +12,12 @@ from pages.shared import model, sources
 from pages.shared.settings import Settings
 from tests.app.test_frame import SECONDS, start
 from tests.full_disk import full_disk
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.store import Store
 from xmlcore.synthetic import make_dataset
 
 RETRY = "Factorise again"
-CACHES = (model.model_of, model.test_scores, model._evaluated)
+CACHES = (model.model_of, model.scores_on_test, model._evaluated)
 TITLE, MADE = "Made", make_dataset("bibtex", scale=0.5)
 
 

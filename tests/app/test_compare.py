@@ -75,7 +75,7 @@ def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_t
 
 @pytest.mark.parametrize("format", ["npz", "text", "csv"])
 def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_path, format):
-    ours = predictions_from_scores("ours", models.test_scores(answer.model, 3.0), 5)
+    ours = predictions_from_scores("ours", models.scores_on_test(answer.model, 3.0), 5)
     path = tmp_path / f"ours.{'txt' if format == 'text' else format}"
     write_predictions(path, ours, format)
     other = comparison.read_other(path.name, path.read_bytes(), answer)

@@ -16,7 +16,7 @@ from xmlcore.analysis import (
     recall_by_bin,
     rows_of_label,
 )
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.evaluation import evaluate_ranking, evaluate_scores
 from xmlcore.metrics import make_ruler
 from xmlcore.propensity import inverse_propensity

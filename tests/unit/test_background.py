@@ -17,7 +17,7 @@ from scipy import sparse
 from tests.unit import background_jobs as jobs
 from xmlcore import background
 from xmlcore.background import queue, submit
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.store import Store, put_features
 
 LONG = 200  # seconds until a test gives up

@@ -13,7 +13,8 @@ from xmlcore import baselines, make_dataset
 from xmlcore import store as store_module
 from xmlcore.background import queue
 from xmlcore.baselines import BASELINES, Baseline, result, start
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 from xmlcore.metrics import precision_at_k, psprecision_at_k
 from xmlcore.propensity import inverse_propensity
 from xmlcore.store import Store, put_features

@@ -16,7 +16,8 @@ import pytest
 from scipy import sparse
 
 from xmlcore.catalog import catalog_entries, load_dataset
-from xmlcore.dataset import DataError, take_rows
+from xmlcore.checks import DataError
+from xmlcore.dataset import take_rows
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile, fetch
 from xmlcore.embedded import DATA
 from xmlcore.features import fit_features

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.distributed import evaluate_distributed, fit_distributed, sum_distributed
 from xmlcore.evaluation import Evaluation
 from xmlcore.propensity import inverse_propensity

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.eigen import eigenpairs, outstanding
 from xmlcore.linalg import gram
 

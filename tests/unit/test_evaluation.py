@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.evaluation import (
     VariantResult,
     cut_ks,

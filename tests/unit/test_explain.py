@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.explain import explain_by_feature, explain_by_instance, missing_labels
 from xmlcore.ridge import RidgeFactorization
 

@@ -14,7 +14,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from xmlcore import embeddings
 from xmlcore.catalog import load_dataset
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
 from xmlcore.recipe import FeatureRecipe, default_recipe

@@ -14,7 +14,6 @@ from xmlcore.figures import (
     grouped_bars,
     head_torso_tail_lines,
     label_frequencies,
-    share_bars,
     system_bars,
     tradeoff,
 )
@@ -95,7 +94,7 @@ def test_cuts_can_be_drawn_where_no_label_was_seen_in_training():
 def test_each_percentage_stands_over_its_bar_or_over_the_held_outline_where_that_is_higher():
     shares = {RIDGE: np.array([0.5, 19.5, 80.0]), RIDGE_PS: np.array([2.0, 28.0, 70.0])}
     held = {RIDGE: np.array([1.5, 19.5, 79.0]), RIDGE_PS: np.array([1.0, 29.0, 70.0])}
-    figure = share_bars(["tail", "torso", "head"], shares, x_title="x", y_title="y", held=held)
+    figure = grouped_bars(["tail", "torso", "head"], shares, x_title="x", y_title="y", held=held, numbered=True)
     assert list(trace_of(figure, RIDGE).text) == ["", "19.50", "80.00"]
     assert list(outline_of(figure, RIDGE).text) == ["0.50", "", ""]
     assert list(trace_of(figure, RIDGE_PS).text) == ["2.00", "", "70.00"]
@@ -111,17 +110,11 @@ def test_heights_are_written_where_they_are_asked_for():
     assert numbered.layout.yaxis.range[1] > 45
 
 
-def test_percentages_are_written_without_a_held_setting_too():
-    figure = share_bars(["tail", "head"], {RIDGE: np.array([0.0, 100.0])}, x_title="x", y_title="y")
-    assert list(trace_of(figure, RIDGE).text) == ["0.00", "100.00"]
-
-
 def test_a_figure_has_axis_titles_and_only_vector_marks():
     counts, names = profile(40)
     for figure in (
         label_frequencies(counts, names),
         head_torso_tail_lines(counts, names, 3, 9),
-        share_bars(["a"], {RIDGE: np.array([100.0])}, x_title="x", y_title="y"),
         grouped_bars(["a"], {RIDGE: np.array([1.0])}, x_title="x", y_title="y"),
     ):
         assert figure.layout.xaxis.title.text

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.jobs import estimate_seconds
 
 

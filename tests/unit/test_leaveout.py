@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tests.hard_data import hard_data
 from xmlcore import eigen
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.leaveout import sample_families
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.synthetic import make_dataset

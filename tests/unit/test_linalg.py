@@ -9,7 +9,7 @@ from scipy import sparse
 
 from tests.hard_data import hard_data
 from xmlcore import linalg, products
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 
 
 def dense(X):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.metrics import (
     METRICS,
     coverage_at_k,

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tests.full_disk import full_disk
 from tests.mulan import load_mulan
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.metrics import precision_at_k, psprecision_at_k
 from xmlcore.predictions import (
     PREDICTION_FORMATS,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from napkinxc.metrics import Jain_et_al_inverse_propensity
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity
 
 parameters = {"A": st.floats(0, 3), "B": st.floats(0.01, 20)}

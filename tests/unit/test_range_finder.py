@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.utils.extmath import randomized_svd
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.range_finder import RangeSVD, truncated_svd
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.synthetic import make_dataset

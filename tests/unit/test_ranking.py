@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.ranking import label_ranks, top_k, top_k_both, top_k_weighted, warm_up
 
 

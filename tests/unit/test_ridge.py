@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from tests.hard_data import HardData, hard_data
 from xmlcore import eigen
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.leaveout import held_out_scores
 from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
 from xmlcore.synthetic import Shape, make_dataset

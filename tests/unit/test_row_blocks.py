@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tests.full_disk import full_disk
 from tests.hard_data import hard_data
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.row_blocks import blocks_of, save_blocks, stored_blocks
 from xmlcore.streaming import evaluate_streamed, fit_streamed
 from xmlcore.synthetic import synthetic_blocks

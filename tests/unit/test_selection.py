@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 from xmlcore.evaluation import evaluate, evaluate_scores
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.ridge import RidgeFactorization

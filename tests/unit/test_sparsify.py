@@ -10,7 +10,7 @@ from scipy import sparse
 from tests.full_disk import full_disk
 from tests.mulan import load_mulan
 from xmlcore.catalog import load_dataset
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.evaluation import evaluate
 from xmlcore.metrics import METRICS, make_ruler, precision_at_k, psprecision_at_k
 from xmlcore.propensity import inverse_propensity

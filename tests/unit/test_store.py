@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from tests.full_disk import full_disk
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.store import Store, StoreError, default_folder, get_features, put_features
 
 

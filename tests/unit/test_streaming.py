@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.random_projection import SparseRandomProjection
 
 from tests.hard_data import hard_data
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.evaluation import evaluate
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ridge import RidgeFactorization

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.synthetic import BLOCK_ROWS, SHAPES, Shape, make_dataset, scaled_shape, synthetic_blocks
 
 SMALL = Shape(n_train=1500, n_features=900, n_labels=120, n_test=500, labels=3.0, terms=40)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.limits import Limits
 
 _PIECE = 1 << 20

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.arff_rows import feature_names, make_columns, read_rows
 from xmlcore.readers.arff_syntax import Header, read_header, unescaped
 from xmlcore.readers.files import DataFile, is_text, located, train_and_test

@@ -14,7 +14,8 @@ from typing import BinaryIO
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Block, DataError
+from xmlcore.checks import DataError
+from xmlcore.dataset import Block
 from xmlcore.readers.archives import DAMAGE
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits

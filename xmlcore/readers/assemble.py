@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError, Dataset, Features, take_rows
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset, Features, take_rows
 from xmlcore.readers.parts import Parsed, Part
 from xmlcore.words import WORD
 

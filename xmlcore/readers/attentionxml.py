@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, text_lines
 from xmlcore.readers.labels import LabelledTexts, with_labels
 from xmlcore.readers.names import find, with_companions

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed

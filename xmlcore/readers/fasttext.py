@@ -6,7 +6,7 @@ A line without labels
 
 from __future__ import annotations
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.labels import LabelledTexts, with_labels
 from xmlcore.readers.names import is_companion, with_companions, without_companions

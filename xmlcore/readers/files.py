@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import archives
 from xmlcore.readers.limits import Limits
 

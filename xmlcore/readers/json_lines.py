@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.names import ABOUT, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part

@@ -12,7 +12,8 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Block, DataError
+from xmlcore.checks import DataError
+from xmlcore.dataset import Block
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed, Part

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
 from xmlcore.readers.files import DataFile, located, role
 from xmlcore.readers.json_lines import json_files, read_label_names, read_texts

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Block, DataError
+from xmlcore.checks import DataError
+from xmlcore.dataset import Block
 from xmlcore.readers.files import DataFile, located, role, train_and_test
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.matlab_file import read_matrices

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow
 from pyarrow import parquet
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, located, train_and_test
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.names import with_companions, without_companions

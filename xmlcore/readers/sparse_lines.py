@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
 from xmlcore.readers.files import DataFile, located
 

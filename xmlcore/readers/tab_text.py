@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.csv_text import has_header
 from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_and_test
 from xmlcore.readers.labels import LabelledTexts, find_delimiter, split_labels, with_labels

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.labels import Label, LabelledTexts, clean, find_delimiter, list_labels, split_labels, with_labels
 from xmlcore.readers.limits import Limits

@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.atomic import scratch_in, writing
-from xmlcore.dataset import DataError, Dataset, as_blocks
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset, as_blocks
 from xmlcore.readers.archives import ignorable
 from xmlcore.readers.names import ABOUT, GIVEN_COUNTS
 

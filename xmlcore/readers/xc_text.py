@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
 from xmlcore.readers.assemble import take_part
 from xmlcore.readers.files import DataFile, is_text, located, role, text_lines, train_and_test

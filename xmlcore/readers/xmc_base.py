@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers.npz import find_layout, read_layout
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import read
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.io import savemat
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import FORMATS, read
 from xmlcore.readers.files import DataFile, train_and_test
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from xmlcore.dataset import DataError
+from xmlcore.checks import DataError
 from xmlcore.readers import FORMATS, read, recognise
 
 # What a person sees as help must be true: each example that is a file's content is read as the format says.

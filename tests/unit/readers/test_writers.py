@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from tests.full_disk import full_disk
-from xmlcore.dataset import DataError, Dataset
+from xmlcore.checks import DataError
+from xmlcore.dataset import Dataset
 from xmlcore.propensity import metric_inverse_propensity
 from xmlcore.readers import read, write_npz, write_xc_text
 from xmlcore.sampling import sample_training
