@@ -2,8 +2,8 @@
 
 In float32 the error of every pair is proportional to the largest eigenvalue that is decomposed, a few 1e-7 of it. Two
 steps in float64 keep that from the scores, on both sides of the decomposition:
-- before it, up to three eigenvalues that stand out are found, and lowered to twice the next one:
-  K − Σ_i (σ_i − 2σ_next) u_i u_iᵀ has the same eigenvectors;
+- before it, up to three eigenvalues of K, which is summed in float64, that stand out are found, and lowered to twice
+  the next one: K − Σ_i (σ_i − 2σ_next) u_i u_iᵀ has the same eigenvectors, and is then rounded;
 - after it, the pairs of small eigenvalues are refined, in which near-duplicates and empty rows show. A direction v that
   should be null comes out with components of large ones, whose products with new rows are then divided by λ alone.
 """
@@ -14,15 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import eigsh
 
 from xmlcore.checks import DataError
 from xmlcore.lapack import symmetric_eigen
-from xmlcore.products import chunks, over_rows
+from xmlcore.products import chunks
 
 FLOAT64_LIMIT = 5_000
-"""Matrices up to this size are summed and decomposed in float64: a few seconds, and exact where float32 is not."""
+"""Matrices up to this size are decomposed in float64: a few seconds, and exact where float32 is not."""
 
 LARGEST_SIZE = 32_766
 """LAPACK's divide-and-conquer driver wants 1 + 6r + 2r² numbers of workspace, counted in 32 bits."""
@@ -30,13 +29,16 @@ LARGEST_SIZE = 32_766
 FLOAT32_CUT = 3e-7
 """In float32, eigenvalues up to this share of the largest that was decomposed are rounding noise around zero."""
 
+LEAST_LOWERED = 1e-9
+"""Eigenvalues that stand out are lowered to no less than this share of the largest: above the rounding of float64."""
+
 SMALL = 3e-3
 """Eigenvalues up to this share of the largest that was decomposed are refined after float32: the upper ones of them,
 where they are more than a quarter of all."""
 
 
 def gram_dtype(size: int) -> type:
-    """The precision in which a Gram matrix of this size is summed, decomposed and solved."""
+    """The precision in which a Gram matrix of this size is decomposed, and solved for one λ."""
     return np.float64 if size <= FLOAT64_LIMIT else np.float32
 
 
@@ -47,8 +49,7 @@ class Eigenpairs:
     Attributes:
         values: σ, shape (r',), float64, all positive.
         vectors: shape (r, r'), float32, columns of unit length.
-        leading: shape (r, k), float64: the last k vectors where these were found in float64 and split off before a
-            float32 decomposition; k = 0 where all of it was in float64 or nothing stood out.
+        leading: shape (r, k), float64: the last k vectors, those whose eigenvalues stand out, k from 0 to 3.
         null: shape (r, r − r'), float32, columns of unit length: the directions whose eigenvalue counts as 0.
     """
 
@@ -58,8 +59,20 @@ class Eigenpairs:
     null: np.ndarray
 
 
-def eigenpairs(K: np.ndarray, times: Callable[[np.ndarray], np.ndarray] | None = None) -> Eigenpairs:
-    """The eigenpairs of a symmetric K (r×r, C-contiguous, float64 or float32), which is overwritten.
+def prepared(K: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+    """K (r×r, float64) in the precision in which it is decomposed, and in float32 the eigenpairs that were lowered.
+
+    Up to FLOAT64_LIMIT K is given back as it is, else a float32 matrix in which what stands out is lowered: K stays.
+    """
+    return (K, None) if gram_dtype(K.shape[0]) == np.float64 else lowered(K)
+
+
+def eigenpairs(
+    K: np.ndarray,
+    lowered: tuple[np.ndarray, np.ndarray] | None = None,
+    times: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> Eigenpairs:
+    """The eigenpairs of a symmetric K (r×r, C-contiguous), which is overwritten, with what `prepared` lowered in it.
 
     times: gives K V in float64 for V (r×k, float64) without K, as X(XᵀV) does. A decomposition in float32 is refined
     with it: see the module; without it, it is not.
@@ -68,15 +81,15 @@ def eigenpairs(K: np.ndarray, times: Callable[[np.ndarray], np.ndarray] | None =
     """
     if not K.any():
         raise DataError("X_train holds only zeros; expected at least one feature that is not zero")
-    values, leading = np.zeros(0), np.zeros((K.shape[0], 0))
-    if K.dtype == np.float32:
-        values, leading = _lower_leading(K)
     sigma, V = symmetric_eigen(K)
     sigma = sigma.astype(np.float64)
     largest = sigma[-1]
-    if values.size:
-        sigma[-values.size :] = values
-        V[:, -values.size :] = leading
+    if lowered is None:
+        leading = np.ascontiguousarray(V[:, sigma.size - outstanding(sigma) :], dtype=np.float64)
+    else:
+        values, leading = lowered
+        sigma[sigma.size - values.size :] = values
+        V[:, sigma.size - values.size :] = leading
         for columns in chunks(sigma.size - values.size, 512):
             wide = V[:, columns].astype(np.float64)
             V[:, columns] = wide - leading @ (leading.T @ wide)
@@ -94,42 +107,23 @@ def eigenpairs(K: np.ndarray, times: Callable[[np.ndarray], np.ndarray] | None =
     return Eigenpairs(sigma[first:], vectors, leading, null)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _matrix_times_vector(K, x, out, start, stop):
-    """out = K x summed in float64 whatever the type of K, without a float64 copy of K."""
-    for i in range(start, stop):
-        total = 0.0
-        row = K[i]
-        for j in range(row.size):
-            total += np.float64(row[j]) * x[j]
-        out[i] = total
-
-
-def _lower_leading(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The eigenpairs of K that stand out, in float64 and ascending, after lowering them within K in place."""
-
-    def times(x: np.ndarray) -> np.ndarray:
-        out = np.empty(K.shape[0])
-        vector = np.ascontiguousarray(x.ravel(), dtype=np.float64)
-        over_rows(lambda start, stop: _matrix_times_vector(K, vector, out, start, stop), out.size, K.size)
-        return out
-
-    operator = LinearOperator(K.shape, matvec=times, dtype=np.float64)
+def lowered(K: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """A float32 copy of K (r×r, float64, r > 4) with what stands out lowered, and those eigenpairs, ascending."""
     start = np.random.default_rng(0).standard_normal(K.shape[0])
-    values, vectors = eigsh(operator, k=4, v0=start, tol=1e-10)
+    values, vectors = eigsh(K, k=4, v0=start, tol=1e-10)
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
     # Of a matrix of rank 1 or 2 the others are rounding errors around 0, some of which would stand out among the rest.
     values[values < K.shape[0] * np.finfo(np.float64).eps * values[-1]] = 0
     leading = outstanding(values)
-    if not leading:
-        return np.zeros(0), vectors[:, :0]
-    target = 2 * values[-leading - 1]
-    values, vectors = values[-leading:], vectors[:, -leading:]
+    # They stay the largest, also where all others are null.
+    target = max(2 * values[-leading - 1], LEAST_LOWERED * values[-1])
+    values, vectors = values[4 - leading :], vectors[:, 4 - leading :]
     scaled = vectors * (values - target)
+    out = np.empty(K.shape, np.float32)
     for rows in chunks(K.shape[0], 512):
-        K[rows] -= scaled[rows] @ vectors.T
-    return values, vectors
+        out[rows] = K[rows] - scaled[rows] @ vectors.T
+    return out, (values, vectors)
 
 
 def _refine_small(sigma: np.ndarray, V: np.ndarray, largest: float, times: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -162,17 +156,19 @@ def _refine_small(sigma: np.ndarray, V: np.ndarray, largest: float, times: Calla
 
 
 def outstanding(values: np.ndarray) -> int:
-    """How many of the three largest of four or more eigenvalues, ascending, are worth splitting off: those before the
-    last fall to less than half."""
-    return max((count for count in (1, 2, 3) if values[-count] > 2 * values[-count - 1]), default=0)
+    """How many of the three largest eigenvalues, ascending, are worth splitting off: those before the last fall to less
+    than half."""
+    ranks = range(1, min(4, len(values)))
+    return max((count for count in ranks if values[-count] > 2 * values[-count - 1]), default=0)
 
 
 def smallest_reliable_lambda(values: np.ndarray, size: int, leading: int) -> float:
     """Below this λ rounding may show in a ranking, given the largest eigenvalues (ascending) of a matrix of size r.
 
-    Errors grow with σ_max/λ, where σ_max is the largest that was decomposed, after the `leading` ones were split off
-    in float32. Measured on Bibtex in the dual: at this λ the scores are right to 1e-6 in float64, 5e-5 in float32.
+    Errors grow with σ/λ, where σ is the largest after the `leading` ones, which are handled in float64, and where the
+    data has near-duplicates. Measured on Bibtex in the dual: at this λ the scores are right to 1e-6 in float64, 5e-5
+    in float32.
     """
-    if size <= FLOAT64_LIMIT:
-        return 1e-6 * float(values[-1])
-    return 3e-5 * float(values[-1 - leading])
+    share = 1e-6 if gram_dtype(size) == np.float64 else 3e-5
+    rest = float(values[-1 - leading]) if leading < len(values) else 0.0
+    return max(share * rest, 1e-13 * float(values[-1]))

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from xmlcore import eigen
 from xmlcore.background import Report
 from xmlcore.checks import DataError
 from xmlcore.dataset import n_columns, n_rows
+from xmlcore.lapack import symmetric_eigen
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, get_features
 
@@ -27,7 +27,7 @@ def factorize(store: Store, report: Report, *, features_key: str, labels_key: st
     if X is None or Y is None:
         raise RuntimeError("the data is no longer in the cache")
     report("estimating the time")
-    seconds = estimate_seconds(eigen.eigenpairs, min(n_rows(X), n_columns(X)))
+    seconds = estimate_seconds(symmetric_eigen, min(n_rows(X), n_columns(X)))
 
     def progress(stage: str, fraction: float | None) -> None:
         report(stage, seconds=seconds if stage == "eigendecomposition" else None)

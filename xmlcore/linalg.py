@@ -175,26 +175,29 @@ def _mirror_lower(K: np.ndarray) -> None:
 def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray) -> np.ndarray:
     """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
 
-    c (r,) is a random combination of the columns of C (r×m), where CᵀS is what S is for. The solution is that of
-    K + λI + E with |E_ij| about eps √(d_i d_j), d the diagonal, which moves cᵀS by −cᵀ(K + λI)⁻¹ E S: relatively by
+    c (r,) is a random combination of the columns of C (r×m), where CᵀS is what S is for: scores, on the scale of 0/1
+    labels. The solution is that of K + λI + E with |E_ij| about eps √(d_i d_j), d the diagonal of K, which moves cᵀS by
+    −cᵀ(K + λI)⁻¹ E S: relatively by
 
         eps ‖√d S‖ ‖√d (K + λI)⁻¹c‖ / ‖cᵀS‖,   an estimate; measured errors of CᵀS were 0.001 to 11 times that.
 
     Raises DataError where K + λI is not positive definite in the precision at hand, where that exceeds 0.02 in float64
-    or 0.5 in float32, whose errors are larger at any λ, and for a λ that K's type cannot hold.
+    or 0.0002 in float32 (and the error 1e-7 for a column of S: scores may be 0), and for a λ that K's type cannot hold.
     """
+    d = K.diagonal().astype(np.float64)
     with np.errstate(over="ignore"):
         K[np.diag_indices_from(K)] += reg_lambda
-    d, c = K.diagonal().astype(np.float64), c.astype(K.dtype)[:, None]
-    if np.isfinite(d).all() and cholesky_factor(K):
+    held, c = np.isfinite(K.diagonal()).all(), c.astype(K.dtype)[:, None]
+    if held and cholesky_factor(K):
         S, back = cholesky_solve_factored(K, B), cholesky_solve_factored(K, c)
         off = np.sqrt(np.einsum("i,ik,ik->", d, S, S)) * np.sqrt(np.einsum("i,ik,ik->", d, back, back))
-        allowed = 0.02 if K.dtype == np.float64 else 0.5
-        if np.finfo(K.dtype).eps * off <= allowed * norm((S.T @ c)[:, 0]):  # at any scale: numpy's squares vanish
+        allowed = 0.02 if K.dtype == np.float64 else 0.0002
+        size = norm((S.T @ c)[:, 0])  # at any scale: numpy's squares vanish
+        if np.finfo(K.dtype).eps * off <= max(allowed * size, 1e-7 * np.sqrt(S.shape[1])):
             return S
-    size = "small" if d.max() < np.inf else "large"
+    what = "small" if held else "large"
     raise DataError(
-        f"reg_lambda is {reg_lambda:g}, too {size} for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
+        f"reg_lambda is {reg_lambda:g}, too {what} for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
     )
 
 

@@ -141,18 +141,18 @@ def product(A: np.ndarray, B: np.ndarray, dtype: type = np.float32) -> np.ndarra
     return out
 
 
-def product_with_leading(A: np.ndarray, V: np.ndarray, leading: np.ndarray) -> np.ndarray:
-    """A V in float32 for A in float64 (rows×r) and V in float32 (r×r'), as accurate as if A had no large components.
+def product_with_leading(A: np.ndarray, V: np.ndarray, leading: np.ndarray, precision: str) -> np.ndarray:
+    """A V for A in float64 (rows×r) and V in float32 (r×r'), as accurate as if A had no large components.
 
     `leading` (r×k, float64) are the last k columns of V before they were rounded. What A has in them, which are
     orthogonal to all others, is taken out first: (A − C leadingᵀ) V_rest with C = A leading equals A V_rest, and
-    rounds relative to what is left.
+    rounds relative to what is left. precision: "float32" or "float64", in which the rest is multiplied; the result is
+    of that type.
     """
-    if not leading.shape[1]:
-        return A.astype(np.float32) @ V
     components = A @ leading
-    out = (A - components @ leading.T).astype(np.float32) @ V
-    out[:, -leading.shape[1] :] = components
+    rest = A - components @ leading.T
+    out = product(rest, V, np.float64) if precision == "float64" else rest.astype(np.float32) @ V
+    out[:, V.shape[1] - leading.shape[1] :] = components
     return out
 
 

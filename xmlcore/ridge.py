@@ -12,7 +12,8 @@ The factorisation depends neither on λ nor on the propensities, which only resc
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -38,7 +39,7 @@ class RidgeFactorization:
         precision: "float64" or "float32", in which Gram matrix and decomposition were computed.
         eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are left out.
         eigenvectors: V (N×r') or U (D×r'), float32.
-        leading: the last k vectors in float64 where they were split off first, (r, k); see `eigen.eigenpairs`.
+        leading: the last k vectors, whose eigenvalues stand out, in float64, (r, k); see `eigen.eigenpairs`.
         null: the null directions of the dual, shape (D, D − r'), float32, for held-out scores; None in the primal,
             and where a factorisation was kept without them.
         Q: Vᵀ(XᵀY) or UᵀY, shape (r', L), float32; None where it does not fit the memory budget, or where the dual
@@ -96,10 +97,11 @@ class RidgeFactorization:
         started = time.perf_counter()
         dtype = eigen.gram_dtype(size)
         linalg.check_scale(X, dtype)
-        K = linalg.gram(X, of_rows=form == "dual", dtype=dtype)
+        K = linalg.gram(X, of_rows=form == "dual", dtype=np.float64)
         after_gram = time.perf_counter()
         progress("eigendecomposition", None)
-        pairs = eigen.eigenpairs(K, partial(linalg.gram_times, X, of_rows=form == "dual"))
+        K, lowered = eigen.prepared(K)
+        pairs = eigen.eigenpairs(K, lowered, partial(linalg.gram_times, X, of_rows=form == "dual"))
         del K
         after_eigh = time.perf_counter()
         return cls(
@@ -188,10 +190,7 @@ class RidgeFactorization:
         P = np.empty((n_rows(X_new), self.eigenvalues.size), dtype)
         for rows in products.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
             K_new = linalg.cross_gram(take_rows(X_new, rows), self.X_train, np.float64)
-            if self.precision == "float64":
-                P[rows] = products.product(K_new, self.eigenvectors, dtype)
-            else:
-                P[rows] = products.product_with_leading(K_new, self.eigenvectors, self.leading)
+            P[rows] = products.product_with_leading(K_new, self.eigenvectors, self.leading, self.precision)
         return as_projection(P)
 
     def as_features(self, X_new: Features, name: str = "X_new") -> tuple[Block, ...]:
@@ -364,20 +363,35 @@ def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: 
 
     Of X (D×N), Y (D×L) and X_new (n×N) the smaller Gram matrix is solved for the new rows, which are then multiplied
     with the sparse labels: in the dual ((K+λI)⁻¹ X X_newᵀ)ᵀ Y, in the primal ((G+λI)⁻¹ X_newᵀ)ᵀ (XᵀY) or, where that
-    is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `eigen.FLOAT64_LIMIT`, float32 beyond.
+    is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `eigen.FLOAT64_LIMIT`; float32 beyond, and
+    float64 again, in twice the time and memory, where float32 would be too rough: one feature may outweigh all others.
 
     Raises DataError as `RidgeFactorization.fit` does, and for a λ too small (see `linalg.cholesky_solve`).
     """
     X, Y = _check_training(X, Y)
     X_new = _check_features(X_new, X, "X_new")
     reg_lambda = check_reg_lambda(reg_lambda)
-    dual = n_rows(X) < n_columns(X)
     dtype = eigen.gram_dtype(min(n_rows(X), n_columns(X)))
     trace = linalg.check_scale(X, dtype)
     if not trace:
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    K = linalg.gram(X, of_rows=dual, dtype=dtype)
     scaled = (lambda A, times: times(A)) if linalg.is_ordinary(trace, reg_lambda) else linalg.at_any_scale
+    if dtype == np.float32:
+        with suppress(DataError):
+            return _solve_direct(X, Y, X_new, reg_lambda, np.float32, scaled)
+    return _solve_direct(X, Y, X_new, reg_lambda, np.float64, scaled)
+
+
+def _solve_direct(
+    X: tuple[Block, ...],
+    Y: sparse.csr_array,
+    X_new: tuple[Block, ...],
+    reg_lambda: float,
+    dtype: type,
+    scaled: Callable[[np.ndarray, Callable], np.ndarray],
+) -> np.ndarray:
+    dual = n_rows(X) < n_columns(X)
+    K = linalg.gram(X, of_rows=dual, dtype=dtype)
     random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve
     if dual:
         votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T, Y @ random(Y.shape[1]))
@@ -406,8 +420,7 @@ def lambda_range(X: Features) -> tuple[float, float]:
     values = linalg.largest_eigenvalues(blocks) if size else np.zeros(1)
     if not values[-1] > 0:
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    leading = eigen.outstanding(values) if values.size == 4 else 0
-    reliable = eigen.smallest_reliable_lambda(values, size, leading)
+    reliable = eigen.smallest_reliable_lambda(values, size, eigen.outstanding(values))
     return max(1e-3 * trace / size, reliable), float(values[-1])
 
 

@@ -237,8 +237,8 @@ def factorize_sums(
     Raises DataError where all features are zero.
     """
     started = time.perf_counter()
-    dtype = eigen.gram_dtype(sums.gram.shape[0])
-    pairs = eigen.eigenpairs(sums.gram.astype(dtype), sums.gram.__matmul__)  # a copy: the sums stay whole
+    K, lowered = eigen.prepared(sums.gram)
+    pairs = eigen.eigenpairs(K.copy() if K is sums.gram else K, lowered, sums.gram.__matmul__)  # the sums stay whole
     Q = products.product(pairs.vectors.T, sums.label_sums.T)
     taken = {**(seconds or {}), "eigh": time.perf_counter() - started}
     return StreamedFactorization(projection, pairs.values, pairs.vectors, Q, sums.label_counts, sums.n_rows, taken)

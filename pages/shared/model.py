@@ -136,7 +136,7 @@ class Model:
         threading.Thread(target=self._factorize, name=f"factorise {self.title}", daemon=True).start()
 
     def _key(self, what: str) -> str:
-        return f"{self.full.fingerprint}/{what}/3"
+        return f"{self.full.fingerprint}/{what}/4"
 
     def _factorize(self) -> None:
         self.progress.started = time.monotonic()

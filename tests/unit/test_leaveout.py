@@ -87,6 +87,15 @@ def test_without_any_row_scores_are_zero_at_the_smallest_reliable_lambda():
     assert np.abs(fac.leave_group_out_scores(fac.smallest_reliable_lambda, np.zeros(5, int))).max() < 1e-5
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_rows_of_few_kinds_are_held_out_rightly_in_float32_too(monkeypatch, rank):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", 10)
+    kinds = (RNG.random((rank, 90)) < 0.3).astype(np.float64)
+    fac = RidgeFactorization.fit(kinds[np.arange(60) % rank], LABELS)
+    assert (fac.precision, fac.eigenvalues.size) == ("float32", rank)
+    assert max(both_errors(fac, 3.0, np.arange(0, 60, 7))) < 1e-5
+
+
 def test_a_decomposition_in_float32_keeps_held_out_scores_at_its_smallest_reliable_lambda(monkeypatch):
     monkeypatch.setattr(eigen, "FLOAT64_LIMIT", 10)
     fac = RidgeFactorization.fit(WIDE.X_train, WIDE.Y_train)

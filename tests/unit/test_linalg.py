@@ -127,14 +127,15 @@ def test_times_sparse_equals_the_dense_product_for_any_number_of_rows():
         np.testing.assert_allclose(products.times_sparse(np.asfortranarray(A), S.tocsc()), expected, atol=1e-5)
 
 
-def test_product_with_leading_columns_keeps_what_a_huge_component_would_round_away():
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_product_with_leading_columns_keeps_what_a_huge_component_would_round_away(precision):
     rng = np.random.default_rng(0)
     basis = np.linalg.qr(rng.standard_normal((200, 200)))[0]
     V = basis.astype(np.float32)
     A = 1e6 * basis[:, -1] + rng.standard_normal((20, 200)) * 1e-2
     exact = A @ basis
-    split = products.product_with_leading(A, V, basis[:, -1:])
-    plain = products.product_with_leading(A, V, basis[:, :0])
+    split = products.product_with_leading(A, V, basis[:, -1:], precision)
+    plain = products.product_with_leading(A, V, basis[:, :0], precision)
     assert np.abs(split - exact)[:, :-1].max() < 1e-4 * np.abs(plain - exact)[:, :-1].max()
     np.testing.assert_allclose(split[:, -1], exact[:, -1], rtol=1e-6)
 

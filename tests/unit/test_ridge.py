@@ -448,6 +448,39 @@ def test_values_whose_squares_leave_the_precision_are_refused_by_name(case, monk
         case.fac.project(np.full((2, case.fac.n_features), 1e300))
 
 
+@pytest.mark.parametrize("limit", [5_000, 10], ids=["float64", "float32"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("size", [10, 1e3, 1e4])
+def test_one_feature_that_outweighs_all_others_costs_no_accuracy(monkeypatch, limit, form, size):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    rng = np.random.default_rng(0)
+
+    def features(rows):  # words, and a column such as a year or a length
+        words = sparse.random_array((rows, 250), density=0.06, format="csr", rng=rng)
+        return sparse.csr_array(sparse.hstack([words, size * (1 + rng.random((rows, 1)))], format="csr"))
+
+    X, X_new = features(220), features(100)
+    Y = sparse.csr_array((rng.random((220, 12)) < 0.1).astype(np.float32))
+    fac = RidgeFactorization.fit(X, Y, form=form)
+    P = fac.project(X_new)
+    for reg_lambda in (1e-2, 1, 100):
+        assert reg_lambda > fac.smallest_reliable_lambda
+        expected = brute_force(X, Y, X_new, reg_lambda)
+        assert distance(fac.scores(P, reg_lambda), expected) < 2e-4
+        assert same_top5(fac.scores(P, reg_lambda), expected) >= 0.99
+        assert distance(solve_direct(X, Y, X_new, reg_lambda), expected) < 2e-3
+
+
+@pytest.mark.parametrize("limit", [5_000, 2], ids=["float64", "float32"])
+@pytest.mark.parametrize("reg_lambda", [1e-3, 3.0, 1e6])
+def test_the_direct_solve_gives_zeros_to_rows_that_share_nothing_with_a_labelled_row(monkeypatch, limit, reg_lambda):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    X = sparse.csr_array([[1.0, 2, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
+    Y = sparse.csr_array([[1.0, 0], [0, 1], [1, 0], [0, 0], [0, 1]])
+    for new in ([[0.0, 0, 3, 0]], [[0, 0, 0, 1]], [[0, 0, 1, 0]] * 5, [[0, 0, 1, 2]] * 5):
+        assert np.abs(solve_direct(X, Y, sparse.csr_array(np.array(new)), reg_lambda)).max() < 1e-6
+
+
 @pytest.mark.parametrize("reg_lambda", [1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15])
 def test_the_direct_solve_of_repeated_rows_is_right_or_refused(reg_lambda):
     rng = np.random.default_rng(0)
