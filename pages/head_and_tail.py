@@ -27,6 +27,7 @@ answer = model.answer(settings)
 ghost = model.held_answer(settings)
 dataset, K = answer.dataset, answer.K
 frame.refuse_others(contribution_to=METRICS, frequency_bins=BINS)
+frame.refuse_range("cuts", CUTS)
 table = label_table(answer.evaluation, K, dataset.Y_test, dataset.label_counts, answer.theta)
 
 

@@ -286,7 +286,7 @@ def tradeoff(
     }
     line = {
         "type": "scatter",
-        "name": "frontier: no setting is better in both",
+        "name": "frontier: none of these is better in both",
         "x": x[frontier],
         "y": y[frontier],
         "mode": "lines+markers",

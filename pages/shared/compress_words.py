@@ -28,7 +28,7 @@ def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
     all_in = n_labels <= K
     same = f" All labels are among the first {K}, so P@{K} and PSP@{K} are the same with any W." if all_in else ""
     if not one.kept:
-        return f"W has so few entries that none is left at this share: all labels score 0, on {rows_text}.{same}"
+        return f"No entry of W is left at this share: all labels score 0, on {rows_text}.{same}"
     telling = max((k for k in one.relative["precision"] if k < n_labels), default=None) if all_in else K
     kept = [
         f"{variant} keeps **{_percent(point.relative['precision'][telling])}** of P@{telling} and "

@@ -44,7 +44,8 @@ def slider_positions(low: float, high: float, *current: float) -> list[float]:
 def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Settings, str | None]:
     """Draws the controls that all pages share; what they are set to, and what could not be had, in a sentence.
 
-    Where the data set or the features cannot be had, the default ones take their place in the settings.
+    Where the data set or the features cannot be had, the default ones take their place in the settings, which the
+    sentence says: the fields still name what was chosen.
     """
     mirror.begin_run()
     data = st.selectbox("Data set", data_names, **_bound("data"))
@@ -77,9 +78,14 @@ def _what_can_be_had(
     data: str, features: str, first: str, lambda_range_of: LambdaRangeOf
 ) -> tuple[str, str, tuple[float, float], str | None]:
     problem = None
-    for choice in ((data, features), (data, ""), (first, "")):
+    for choice, instead in (
+        ((data, features), ""),
+        ((data, ""), f"All numbers are of {data} with its usual features."),
+        ((first, ""), f"All numbers are of {first}."),
+    ):
         try:
-            return *choice, lambda_range_of(*choice), problem
+            lambdas = lambda_range_of(*choice)
+            return *choice, lambdas, None if problem is None else f"{problem}. {instead}"
         except DataError as error:
             problem = problem or f"{data}: {error}"
     raise DataError(problem)

@@ -121,7 +121,7 @@ def _entry(entry: CatalogEntry) -> None:
         if job is None:
             return
         if not job.wait(0.3):
-            data_jobs.watch(job, "On its way" if not here else "Being read")
+            data_jobs.watch(job, "Being made" if entry.kind == "synthetic" else "Being read" if here else "On its way")
         elif job.error:
             st.error(job.error, icon=":material/error:")
         else:

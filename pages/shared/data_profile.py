@@ -60,6 +60,8 @@ def sentence(name: str, found: Profile) -> str:
     )
     if not seen:
         return f"{text} No training instance has a label: nothing can be learned from it."
+    if found.n_labels == 1:
+        return text
     make = "makes" if found.half_of_assignments == 1 else "make"
     return (
         f"{text} {counted(found.half_of_assignments, 'label')} {make} half of all training assignments "

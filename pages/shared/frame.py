@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -120,6 +120,18 @@ def refuse_others(**controls: Collection[str]) -> None:
         ]
         st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), *sentences]
         st.rerun()
+
+
+def refuse_range(key: str, values: Sequence[int]) -> None:
+    """The same for a slider with two handles over these values, which the address has twice, in ascending order."""
+    given = st.query_params.get_all(key)
+    if not given or (len(given) == 2 and set(given) <= set(map(str, values)) and int(given[0]) <= int(given[1])):
+        return
+    del st.query_params[key]
+    expected = f"two of {', '.join(map(str, values))}, the lower one first"
+    sentence = f"{key} = {', '.join(given)} was refused: expected {expected}."
+    st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), sentence]
+    st.rerun()
 
 
 def take_from_address(came_by: str | None, **controls: tuple[str | None, Collection[str] | None]) -> None:

@@ -143,4 +143,5 @@ def _words_frame() -> pd.DataFrame:
 
 
 def _labels_frame() -> pd.DataFrame:
-    return pd.DataFrame(EXAMPLE.Y.astype(bool), index=list(EXAMPLE.documents), columns=list(EXAMPLE.labels))
+    ticks = pd.DataFrame(EXAMPLE.Y.astype(bool), index=list(EXAMPLE.documents), columns=list(EXAMPLE.labels))
+    return ticks.astype("boolean")  # which can hold nothing, as Delete leaves it in a cell: bool would drop that edit

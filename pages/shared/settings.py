@@ -156,7 +156,8 @@ def note_refusals(data_names: list[str]) -> None:
     when the run began, so it begins anew.
     """
     if REFUSED not in st.session_state:
-        params = st.query_params.to_dict()
+        # A key that is given twice is no value either.
+        params = {key: ", ".join(st.query_params.get_all(key)) for key in st.query_params}
         st.session_state[REFUSED] = refusals(params, data_names)
         refused = [key for key in ACCEPTED if params.get(key) and _is_refused(key, params[key])]
         for key in refused:

@@ -179,7 +179,9 @@ def test_a_data_set_of_two_training_instances_is_refused_in_words_and_the_defaul
     for page in ("pages/tune.py", "pages/instances.py", "pages/compress.py"):
         app.switch_page(page).run()
         assert not app.exception
-        assert any("it has 2 training instances; expected at least 3" in error.value for error in app.error)
+        (error,) = app.error
+        assert "it has 2 training instances; expected at least 3" in error.value
+        assert error.value.endswith(plain_markdown("All numbers are of Debtags."))
     assert "of 6,131 test instances" in texts(app.switch_page("pages/tune.py").run())
 
 

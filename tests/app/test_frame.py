@@ -16,7 +16,7 @@ from xmlcore import PROPENSITY_PRESETS
 SECONDS = 180
 
 
-def start(**params: str) -> AppTest:
+def start(**params: str | list[str]) -> AppTest:
     app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
     for key, value in params.items():
         app.query_params[key] = value
@@ -254,6 +254,27 @@ def test_what_a_control_of_a_page_cannot_take_from_a_link_is_named(page, key):
     (warning,) = app.warning
     assert plain_markdown(f"{key} = foo was refused: expected one of ") in warning.value
     assert key not in app.query_params
+
+
+@pytest.mark.parametrize("cuts", [["7"], ["abc"], ["0", "5"], ["300", "30"], ["30", "31"], ["10", "30", "50"]])
+def test_cuts_that_the_slider_cannot_take_are_named(cuts):
+    app = start(cuts=cuts).switch_page("pages/head_and_tail.py").run()
+    assert not app.exception
+    (warning,) = app.warning
+    assert plain_markdown(f"cuts = {', '.join(cuts)} was refused: expected two of 1, 2, 3") in warning.value
+
+
+def test_cuts_of_a_link_are_taken():
+    app = start(cuts=["7", "300"]).switch_page("pages/head_and_tail.py").run()
+    assert not app.warning
+    assert next(each for each in app.select_slider if each.key == "cuts").value == (7, 300)
+
+
+def test_a_value_that_is_given_twice_is_none():
+    app = start(K=["1", "3"], A="0.3")
+    (warning,) = app.warning
+    assert plain_markdown("K = 1, 3 was refused: expected a whole number from 1 to 20. Using 5.") in warning.value
+    assert [app.sidebar.slider(key=key).value for key in "AK"] == [0.3, 5]
 
 
 def test_many_changes_of_the_address_are_one_and_what_is_left_out_is_gone():
