@@ -11,6 +11,15 @@ def test_the_memory_budget_is_a_quarter_of_what_is_free():
     assert default_memory_budget() == pytest.approx(free_memory() / 4, rel=0.3)
 
 
+def test_the_environment_may_set_the_memory_budget(monkeypatch):
+    monkeypatch.setenv("XMLCORE_MEMORY", "2e9")
+    assert as_memory_budget(None) == default_memory_budget() == 2_000_000_000
+    for value in ("2 GB", "0", "nan"):
+        monkeypatch.setenv("XMLCORE_MEMORY", value)
+        with pytest.raises(DataError, match="XMLCORE_MEMORY is "):
+            as_memory_budget(None)
+
+
 @pytest.mark.parametrize(("limit", "expected"), [("3000000", 3_000_000 - 2_500_000 + 400_000), ("1000000", 0)])
 def test_a_container_with_less_memory_than_the_machine_counts(tmp_path, monkeypatch, limit, expected):
     for name, text in (("max", limit), ("current", "2500000"), ("stat", "anon 5\ninactive_file 400000\n")):
