@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.checks import DataError, as_number, as_whole, check_places
 
 Block = sparse.csr_array | np.ndarray
 Features = Block | tuple[Block, ...]
@@ -27,7 +27,7 @@ def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ..
     added. The caller's arrays are never changed, and none is copied that is float32 or float64 and dense or canonical.
 
     Raises DataError, naming the argument, where blocks are missing, have other than two dimensions, differ in rows,
-    hold anything but real numbers, or hold NaN or infinity.
+    name columns that they lack, hold anything but real numbers, or hold NaN or infinity.
     """
     parts = X if isinstance(X, (list, tuple)) else (X,)
     if not parts:
@@ -81,14 +81,16 @@ def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmat
             raise DataError(f"{name} must hold real numbers: {error}") from error
     if M.dtype.kind not in "biuf":
         raise DataError(f"{name} must hold real numbers; it holds {M.dtype}")
+    if sparse.issparse(M):
+        check_places(M, name)
     return M
 
 
 def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
     """Y as a float32 CSR array of zeros and ones, sorted indices, without stored zeros or duplicates.
 
-    Raises DataError, naming the argument, where Y has other than two dimensions or holds anything but real numbers, and
-    where a value other than 0 and 1 occurs, which it names too.
+    Raises DataError, naming the argument, where Y has other than two dimensions, names columns that it lacks or holds
+    anything but real numbers, and where a value other than 0 and 1 occurs, which it names too.
     """
     labels = _as_matrix(Y, name, "instances and labels")
     if labels.dtype == np.float16:
@@ -111,13 +113,15 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
 def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> sparse.csr_array | None:
     """Pairs to be masked as CSR, or None for none.
 
-    Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape.
+    Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape, or name columns that
+    it lacks.
     """
     if pairs is None:
         return None
     if not (sparse.issparse(pairs) and tuple(pairs.shape) == tuple(shape)):
         seen = f"has shape {tuple(pairs.shape)}" if sparse.issparse(pairs) else f"is of type {type(pairs).__name__}"
         raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
+    check_places(pairs, name)
     return sparse.csr_array(pairs)
 
 
