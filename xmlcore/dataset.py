@@ -41,10 +41,9 @@ def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ..
 
 def _as_block(part: object, name: str) -> Block:
     block = _as_matrix(part, name, "rows and features")
+    block = _as_floats(block)  # before entries that share a place are added, which small integers could not hold
     if sparse.issparse(block) and not isinstance(block, sparse.csr_array):
         block = sparse.csr_array(block)
-    if block.dtype not in (np.float32, np.float64):
-        block = block.astype(np.float32)
     # The property keeps its answer on the object that it is asked of, and leaves indices and values alone: threads that
     # share a block all write the same answer.
     if sparse.issparse(block) and not block.has_canonical_format:
@@ -62,6 +61,13 @@ def _as_block(part: object, name: str) -> Block:
         )
         raise DataError(f"{name} holds {values.ravel()[at]} in row {row}; expected finite numbers")
     return block
+
+
+def _as_floats(M: sparse.sparray | sparse.spmatrix | np.ndarray) -> sparse.sparray | sparse.spmatrix | np.ndarray:
+    """M in this machine's float64 where it holds floats of that width or wider, in float32 otherwise."""
+    dtype = np.dtype(np.float64 if M.dtype.kind == "f" and M.dtype.itemsize >= 8 else np.float32)
+    with np.errstate(over="ignore"):  # infinity is refused
+        return M if M.dtype == dtype else M.astype(dtype)
 
 
 def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmatrix | np.ndarray:
@@ -93,8 +99,10 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
     anything but real numbers, and where a value other than 0 and 1 occurs, which it names too.
     """
     labels = _as_matrix(Y, name, "instances and labels")
-    if labels.dtype == np.float16:
-        labels = labels.astype(np.float32)  # scipy's sparse matrices have no half precision
+    # scipy has neither half precision nor foreign byte orders, and adds entries that share a place in their own type.
+    added = sparse.issparse(labels) and labels.format != "csr"
+    if labels.dtype == np.float16 or not labels.dtype.isnative or added:
+        labels = _as_floats(labels)
     if not isinstance(labels, sparse.csr_array):
         labels = sparse.csr_array(labels)
     other = labels.data[(labels.data != 1) & (labels.data != 0)]

@@ -59,6 +59,39 @@ def test_counts_that_share_a_place_are_added_without_running_over():
     np.testing.assert_array_equal(as_blocks(X)[0].data, [400, 200, 400])
 
 
+@pytest.mark.parametrize("form", ["coo", "csr"])
+@pytest.mark.parametrize(("dtype", "value"), [(np.int8, 100), (np.uint8, 200), (np.int16, 30_000), (bool, 1)])
+def test_small_integers_that_share_a_place_are_added_without_running_over_in_every_format(form, dtype, value):
+    parts = np.array([value, value], dtype), np.array([1, 1], np.int32)
+    if form == "coo":
+        X = sparse.coo_array((parts[0], (np.zeros(2, np.int32), parts[1])), shape=(1, 3))
+    else:
+        X = sparse.csr_array((*parts, np.array([0, 2], np.int32)), shape=(1, 3))
+    np.testing.assert_array_equal(as_blocks(X)[0].toarray(), [[0, 2 * value, 0]])
+    with pytest.raises(DataError, match=r"it holds|names a label twice"):
+        as_labels(X)
+
+
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble])
+def test_wide_floats_keep_the_precision_of_float64_whatever_their_byte_order(dtype):
+    values = np.array([[1 + 2.0**-40, 0], [0, 1e-60]])
+    (block,) = as_blocks(values.astype(dtype))
+    assert block.dtype == np.float64
+    np.testing.assert_array_equal(block, values)
+    # scipy refuses the other byte order itself.
+    (block,) = as_blocks(sparse.coo_array(values).astype(np.longdouble))
+    np.testing.assert_array_equal(block.toarray(), values)
+    with pytest.raises(DataError, match="holds inf"):
+        as_blocks(np.full((1, 1), np.longdouble(10) ** 400))
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">f2", ">i4", ">u2"])
+def test_numbers_of_the_other_byte_order_are_read(dtype):
+    M = np.eye(2, dtype=dtype)
+    np.testing.assert_array_equal(as_blocks(M)[0], np.eye(2))
+    np.testing.assert_array_equal(as_labels(M).toarray(), np.eye(2))
+
+
 def test_a_sum_beyond_the_range_of_float32_is_refused():
     X = with_duplicates()
     X.data[:] = 3e38
