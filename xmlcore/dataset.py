@@ -119,7 +119,7 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
 
 
 def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> sparse.csr_array | None:
-    """Pairs to be masked as CSR, or None for none.
+    """Pairs to be masked as CSR without stored zeros, or None for none.
 
     Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape, or name columns that
     it lacks.
@@ -130,7 +130,11 @@ def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: st
         seen = f"has shape {tuple(pairs.shape)}" if sparse.issparse(pairs) else f"is of type {type(pairs).__name__}"
         raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
     check_places(pairs, name)
-    return sparse.csr_array(pairs)
+    mask = sparse.csr_array(pairs)
+    if not mask.data.all():
+        mask = mask.copy()
+        mask.eliminate_zeros()
+    return mask
 
 
 def n_rows(X: Features) -> int:

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from xmlcore.atomic import whole_file
 from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import as_mask
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
@@ -124,9 +125,10 @@ def cut_predictions(
 ) -> Predictions:
     """The predictions of some rows, in that order, without the pairs of exclude (these rows, L); others move up.
 
-    fewest stays what it is of all rows, with all pairs.
+    fewest stays what it is of all rows, with all pairs. Raises DataError where exclude has another shape.
     """
     top, scores = predictions.top[rows], predictions.scores[rows]
+    exclude = as_mask(exclude, (len(top), predictions.n_labels), of="the predictions")
     if exclude is not None and exclude.nnz:
         masked = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr)) * exclude.shape[1] + exclude.indices
         pairs = np.arange(len(top))[:, None] * exclude.shape[1] + top

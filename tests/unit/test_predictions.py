@@ -76,7 +76,9 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
     top[short], scores[short] = -1, np.nan
     whole = predictions_from_ranking("theirs", top, scores, 7)
     rows = rng.permutation(6)[:3]
-    exclude = None if masked is None else sparse.csr_array(rng.random((3, 7)) < masked)
+    exclude = None if masked is None else sparse.csr_array((rng.random((3, 7)) < masked).astype(np.float32))
+    if exclude is not None:
+        exclude.data[rng.random(exclude.nnz) < 0.3] = 0  # a stored zero masks nothing
     found = cut_predictions(whole, rows, exclude)
     assert (found.name, found.n_labels, found.fewest) == ("theirs", 7, (top >= 0).sum(axis=1).min())
     assert (found.top.shape, found.top.dtype) == ((3, 4), np.int32)
@@ -87,6 +89,12 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
         assert list(zip(labels, found.scores[at, : len(kept)], strict=True)) == kept
         assert (found.top[at, len(kept) :] == -1).all()
         assert np.isnan(found.scores[at, len(kept) :]).all()
+
+
+def test_a_mask_of_another_shape_is_refused():
+    whole = predictions_from_scores("ours", np.eye(3), 2)
+    with pytest.raises(DataError, match=r"exclude has shape \(2, 3\); .* shape of the predictions, \(3, 3\)"):
+        cut_predictions(whole, slice(None), sparse.csr_array(np.eye(2, 3)))
 
 
 @given(
