@@ -151,7 +151,9 @@ def write_predictions(
 ) -> None:
     """Write a ranking as "npz", "text" or "csv", so that `read_predictions` and other tools read it.
 
-    Scores are written in float32 where that is what they are, else in float64: the order comes back as it was.
+    Scores are written in float32 where that is what they are, else in float64: the order comes back as it was. Since a
+    score of 0 is no prediction in these files, it is written as the smallest positive number of that type (1e-45 or
+    5e-324), which ranks alike: above negative scores and below all others.
 
     instance_names, label_names: written in the CSV in place of numbers, each on one line. Where two of them are alike
     then, or one cannot stand in a CSV, that whole column is written in numbers, which `read_predictions` takes for what
@@ -165,11 +167,13 @@ def write_predictions(
     path = Path(path)
     rows, n_labels = predictions.top.shape[0], predictions.n_labels
     single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
-    digits = 9 if single else 17
+    kind, digits = (np.float32, 9) if single else (np.float64, 17)
+    least = float(np.nextafter(kind(0), kind(1)))
+    predictions = replace(predictions, scores=np.where(predictions.scores == 0, least, predictions.scores))
     if format == "npz":
         row, place = np.nonzero(predictions.top >= 0)
         labels = predictions.top[row, place]
-        scores = predictions.scores[row, place].astype(np.float32 if single else np.float64)
+        scores = predictions.scores[row, place].astype(kind)
         matrix = sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels))
         with whole_file(path, ".npz") as target:
             sparse.save_npz(target, matrix)
