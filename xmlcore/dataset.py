@@ -39,6 +39,14 @@ def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ..
     return blocks
 
 
+def as_one_block(X: Block, name: str) -> Block:
+    """X as `as_blocks` reads it, where it is one block. Raises DataError, naming the argument, where it is several."""
+    blocks = as_blocks(X, name)
+    if len(blocks) > 1:
+        raise DataError(f"{name} has {len(blocks)} blocks; expected one matrix")
+    return blocks[0]
+
+
 def _as_block(part: object, name: str) -> Block:
     block = _as_matrix(part, name, "rows and features")
     block = _as_floats(block)  # before entries that share a place are added, which small integers could not hold

@@ -27,7 +27,7 @@ from scipy import sparse
 
 from xmlcore import products
 from xmlcore.checks import DataError, as_whole
-from xmlcore.dataset import as_blocks
+from xmlcore.dataset import as_one_block
 from xmlcore.lapack import cholesky_factor, cholesky_solve_factored, symmetric_eigen
 from xmlcore.linalg import check_scale, gram
 from xmlcore.progress import Progress, unheard
@@ -149,10 +149,10 @@ def _upright(H: np.ndarray) -> np.ndarray:
 
 
 def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:
-    blocks = as_blocks(X, name)
-    if len(blocks) != 1 or not sparse.issparse(blocks[0]):
-        raise DataError(f"{name} must be one sparse block; it is {[type(block).__name__ for block in blocks]}")
-    return blocks[0]
+    block = as_one_block(X, name)
+    if not sparse.issparse(block):
+        raise DataError(f"{name} must be one sparse block; it is dense")
+    return block
 
 
 def _column_blocks(width: int, shape: tuple[int, int]):

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, as_whole, check_reg_lambda
-from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, n_columns, n_rows, take_rows
+from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.evaluation import (
     Evaluation,
     cut_ks,
@@ -41,11 +41,11 @@ def random_projection(n_features: int, n_components: int, seed: int = 0) -> spar
     """T, shape (N, k), float32: the same as `SparseRandomProjection(k, random_state=seed)` of scikit-learn draws.
 
     One entry in √N is not zero, so a row of X with n terms gets about n k/√N values.
-    Raises DataError unless 1 ≤ k ≤ N.
+    Raises DataError unless 1 ≤ k ≤ N and 0 ≤ seed < 2³².
     """
     n_features = as_whole(n_features, "n_features", at_least=1)
     n_components = as_whole(n_components, "n_components", at_least=1, at_most=n_features)
-    seed = as_whole(seed, "seed", at_least=0)
+    seed = as_whole(seed, "seed", at_least=0, at_most=2**32 - 1)
     from sklearn.random_projection import SparseRandomProjection  # here: it takes two seconds, and few need it
 
     only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
@@ -101,7 +101,7 @@ def sum_blocks(
 ) -> GramSums:
     """`gram_sums` of a part of the row blocks, at least one, which may all have no rows; errors count from `first`."""
     if projection is not None:
-        (projection,) = as_blocks(projection, "projection")
+        projection = as_one_block(projection, "projection")
         linalg.check_scale((projection,), np.float32, "projection")
     gram = label_sums = label_counts = widths = None
     summed, trace, largest = 0, 0.0, 0.0
