@@ -173,11 +173,10 @@ def _inner(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _orthonormal(Z: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """An orthonormal basis whose first j columns span the first j of Z, in the memory of Z: LᵀQ with CZᵀZC = LLᵀ.
+    """ZCL⁻ᵀ with CZᵀZC = LLᵀ, in the memory of Z: orthonormal, its first j columns spanning the first j of Z.
 
-    C brings the columns to length 1. Directions that are rounding noise become random ones, at right angles to all
-    others. With it Z's smallest singular value, from below: 0 where it cannot be told
-    from noise.
+    C brings the columns of Z to length 1. Directions that are rounding noise become random ones, at right angles to all
+    others. With it Z's smallest singular value, from below: 0 where it cannot be told from noise.
 
     A badly conditioned Z comes out orthonormal to about its condition number times float32's precision, and random
     columns as they were drawn: so it is done again until Z was nearly orthonormal before.
@@ -185,14 +184,13 @@ def _orthonormal(Z: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, f
     shortest = 0.0
     for turn in range(_MOST_TURNS):
         G = gram((Z,), of_rows=False, dtype=np.float64)
-        if turn == 0:
-            shortest = _least(G)
         lengths = np.sqrt(G.diagonal())
         lengths = np.maximum(lengths, 1e-15 * lengths.max())  # a column of zeros stays one
-        G /= lengths
-        G /= lengths[:, None]
-        least = _least(G)
-        shortest = max(shortest, float(lengths.min()) * least) if turn == 0 else shortest
+        scaled = G / lengths / lengths[:, None]
+        least = _least(scaled)
+        if turn == 0:
+            shortest = max(_least(G), float(lengths.min()) * least)  # the second where columns differ much in length
+        G = scaled
         G[np.diag_indices_from(G)] += _NOISE
         if not cholesky_factor(G):
             raise ArithmeticError(f"the Gram matrix of {Z.shape[1]} directions is not positive definite")
