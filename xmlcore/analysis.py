@@ -136,7 +136,8 @@ def contribution_by_bin(
     """
     if metric not in CONTRIBUTION_METRICS:
         raise DataError(f"metric is {metric!r}; expected one of {', '.join(CONTRIBUTION_METRICS)}")
-    label_hits = result.label_hits[_place_of(k, evaluation)]
+    k, at = _evaluated(k, evaluation)
+    label_hits = result.label_hits[at]
     if metric == "precision":
         return _summed(label_hits / (k * evaluation.n_rows), bins)
     best = evaluation.psprecision_best[k]
@@ -234,7 +235,7 @@ def rows_of_label(evaluation: Evaluation, k: int, Y: sparse.csr_array, label: in
 
     Raises DataError for a K that was not evaluated, labels Y of other rows, and an unknown label.
     """
-    _place_of(k, evaluation)
+    k, _ = _evaluated(k, evaluation)
     Y = _labels_of(evaluation, Y)
     label = as_whole(label, "label", at_least=0, at_most=Y.shape[1] - 1)
     rows = np.flatnonzero(Y[:, [label]].toarray()[:, 0])
@@ -279,7 +280,7 @@ def instance_marks(
 
     Raises DataError for a K that was not evaluated and shapes that do not fit.
     """
-    _place_of(k, evaluation)
+    k, _ = _evaluated(k, evaluation)
     tail = _as_counts(label_counts) < tail_below
     ruler = make_ruler(_labels_of(evaluation, Y), None, k)
     if tail.size != ruler.Y.shape[1]:
@@ -326,14 +327,16 @@ def _bins(counts: np.ndarray, names: list[str], starts: list[int], ends: list[in
     )
 
 
-def _place_of(k: int, evaluation: Evaluation) -> int:
+def _evaluated(k: int, evaluation: Evaluation) -> tuple[int, int]:
+    """K, and its place among those that were evaluated. Raises DataError where it is none of them."""
+    k = as_whole(k, "k")
     if k not in evaluation.ks:
         raise DataError(f"k is {k}; the evaluation has {', '.join(map(str, evaluation.ks))}")
-    return evaluation.ks.index(k)
+    return k, evaluation.ks.index(k)
 
 
 def _label_hits(evaluation: Evaluation, k: int) -> tuple[np.ndarray, np.ndarray]:
-    at = _place_of(k, evaluation)
+    _, at = _evaluated(k, evaluation)
     return evaluation.ridge.label_hits[at], evaluation.ps.label_hits[at]
 
 

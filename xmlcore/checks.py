@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import sparse
 
 
 class DataError(ValueError):
@@ -54,6 +55,35 @@ def as_indices(values: object, count: int, name: str) -> np.ndarray:
         seen = f"holds numbers from {indices.min()} to {indices.max()}"
         raise DataError(f"{name} {seen}; expected whole numbers from 0 to {count - 1}")
     return indices
+
+
+def check_places(M: sparse.sparray | sparse.spmatrix, name: str) -> None:
+    """Raises DataError, naming the argument and the index, where a sparse M names a row or column that it lacks.
+
+    scipy takes indices as they are given (columns counted from 1, say), and compiled loops would read and write
+    elsewhere in memory. Also raised where the pointers of a compressed M do not cut its entries into rows.
+    """
+    if M.format == "coo":
+        rows, columns = M.shape
+        _check_below(M.coords[0], rows, name, "row")
+        _check_below(M.coords[1], columns, name, "column")
+    elif M.format in ("csr", "csc", "bsr"):
+        height, width = M.blocksize if M.format == "bsr" else (1, 1)
+        rows, columns = M.shape[0] // height, M.shape[1] // width
+        lines, places, what = (columns, rows, "row") if M.format == "csc" else (rows, columns, "column")
+        pointers, stored = M.indptr, len(M.indices)
+        ends = (len(pointers), pointers[0], pointers[-1], len(M.data)) == (lines + 1, 0, stored, stored)
+        if not ends or (pointers[1:] < pointers[:-1]).any():
+            raise DataError(f"{name} has pointers (indptr) that do not rise from 0 to its {stored:,} entries")
+        _check_below(M.indices, places, name, f"block of {what}s" if M.format == "bsr" else what)
+
+
+def _check_below(indices: np.ndarray, count: int, name: str, what: str) -> None:
+    # As unsigned numbers negative ones are large: one pass finds both.
+    if indices.size and int(indices.view(f"u{indices.itemsize}").max()) >= count:
+        seen = indices[(indices < 0) | (indices >= count)][0]
+        expected = f"expected {what}s from 0 to {count - 1}" if count else f"it has no {what}"
+        raise DataError(f"{name} has an entry in {what} {seen}; {expected}")
 
 
 def _float(value: object) -> float:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.checks import DataError, as_number, as_whole, check_places
 
 Block = sparse.csr_array | np.ndarray
 Features = Block | tuple[Block, ...]
@@ -27,7 +27,7 @@ def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ..
     added. The caller's arrays are never changed, and none is copied that is float32 or float64 and dense or canonical.
 
     Raises DataError, naming the argument, where blocks are missing, have other than two dimensions, differ in rows,
-    hold anything but real numbers, or hold NaN or infinity.
+    name columns that they lack, hold anything but real numbers, or hold NaN or infinity.
     """
     parts = X if isinstance(X, (list, tuple)) else (X,)
     if not parts:
@@ -39,12 +39,19 @@ def as_blocks(X: Features | Sequence[Block], name: str = "X") -> tuple[Block, ..
     return blocks
 
 
+def as_one_block(X: Block, name: str) -> Block:
+    """X as `as_blocks` reads it, where it is one block. Raises DataError, naming the argument, where it is several."""
+    blocks = as_blocks(X, name)
+    if len(blocks) > 1:
+        raise DataError(f"{name} has {len(blocks)} blocks; expected one matrix")
+    return blocks[0]
+
+
 def _as_block(part: object, name: str) -> Block:
     block = _as_matrix(part, name, "rows and features")
+    block = _as_floats(block)  # before entries that share a place are added, which small integers could not hold
     if sparse.issparse(block) and not isinstance(block, sparse.csr_array):
         block = sparse.csr_array(block)
-    if block.dtype not in (np.float32, np.float64):
-        block = block.astype(np.float32)
     # The property keeps its answer on the object that it is asked of, and leaves indices and values alone: threads that
     # share a block all write the same answer.
     if sparse.issparse(block) and not block.has_canonical_format:
@@ -64,6 +71,13 @@ def _as_block(part: object, name: str) -> Block:
     return block
 
 
+def _as_floats(M: sparse.sparray | sparse.spmatrix | np.ndarray) -> sparse.sparray | sparse.spmatrix | np.ndarray:
+    """M in this machine's float64 where it holds floats of that width or wider, in float32 otherwise."""
+    dtype = np.dtype(np.float64 if M.dtype.kind == "f" and M.dtype.itemsize >= 8 else np.float32)
+    with np.errstate(over="ignore"):  # infinity is refused
+        return M if M.dtype == dtype else M.astype(dtype)
+
+
 def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmatrix | np.ndarray:
     """M, sparse of any format or dense, once it is known to have two dimensions and to hold real numbers."""
     if not sparse.issparse(M):
@@ -81,18 +95,22 @@ def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmat
             raise DataError(f"{name} must hold real numbers: {error}") from error
     if M.dtype.kind not in "biuf":
         raise DataError(f"{name} must hold real numbers; it holds {M.dtype}")
+    if sparse.issparse(M):
+        check_places(M, name)
     return M
 
 
 def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
     """Y as a float32 CSR array of zeros and ones, sorted indices, without stored zeros or duplicates.
 
-    Raises DataError, naming the argument, where Y has other than two dimensions or holds anything but real numbers, and
-    where a value other than 0 and 1 occurs, which it names too.
+    Raises DataError, naming the argument, where Y has other than two dimensions, names columns that it lacks or holds
+    anything but real numbers, and where a value other than 0 and 1 occurs, which it names too.
     """
     labels = _as_matrix(Y, name, "instances and labels")
-    if labels.dtype == np.float16:
-        labels = labels.astype(np.float32)  # scipy's sparse matrices have no half precision
+    # scipy has neither half precision nor foreign byte orders, and adds entries that share a place in their own type.
+    added = sparse.issparse(labels) and labels.format != "csr"
+    if labels.dtype == np.float16 or not labels.dtype.isnative or added:
+        labels = _as_floats(labels)
     if not isinstance(labels, sparse.csr_array):
         labels = sparse.csr_array(labels)
     other = labels.data[(labels.data != 1) & (labels.data != 0)]
@@ -109,16 +127,22 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
 
 
 def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> sparse.csr_array | None:
-    """Pairs to be masked as CSR, or None for none.
+    """Pairs to be masked as CSR without stored zeros, or None for none.
 
-    Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape.
+    Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape, or name columns that
+    it lacks.
     """
     if pairs is None:
         return None
     if not (sparse.issparse(pairs) and tuple(pairs.shape) == tuple(shape)):
         seen = f"has shape {tuple(pairs.shape)}" if sparse.issparse(pairs) else f"is of type {type(pairs).__name__}"
         raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
-    return sparse.csr_array(pairs)
+    check_places(pairs, name)
+    mask = sparse.csr_array(pairs)
+    if not mask.data.all():
+        mask = mask.copy()
+        mask.eliminate_zeros()
+    return mask
 
 
 def n_rows(X: Features) -> int:

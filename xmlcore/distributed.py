@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,11 +59,13 @@ def sum_distributed(client: Client, loads: Sequence[Load], *, projection: sparse
     count = min(len(loads), max(1, TASKS_A_THREAD * threads))
     edges = np.linspace(0, len(loads), count + 1).astype(int)
     T = _held(client, projection)
-    sums = [client.submit(_sum_group, list(loads[edges[at] : edges[at + 1]]), T, pure=False) for at in range(count)]
+    sums = [
+        client.submit(_sum_group, int(start), list(loads[start:stop]), T, pure=False) for start, stop in pairwise(edges)
+    ]
     while len(sums) > 1:
-        pairs = [client.submit(add_sums, *sums[at : at + 2], pure=False) for at in range(0, len(sums) - 1, 2)]
+        pairs = [client.submit(_add_groups, *sums[at : at + 2], pure=False) for at in range(0, len(sums) - 1, 2)]
         sums = pairs + sums[2 * len(pairs) :]
-    return require_rows(sums[0].result())
+    return require_rows(sums[0].result().sums)
 
 
 def fit_distributed(
@@ -94,6 +97,8 @@ def evaluate_distributed(
     """
     if not loads:
         raise DataError("loads is empty; expected a function for each row block")
+    if not isinstance(fac, StreamedFactorization):
+        raise DataError(f"fac is {type(fac).__name__}; expected StreamedFactorization, which has no training rows")
     labels_a_block = as_whole(labels_a_block, "labels_a_block", at_least=1)
     k_max = cut_ks(ks, fac.n_labels)[-1]
     theta = as_weights(inverse_propensity, fac.n_labels)
@@ -122,6 +127,14 @@ def evaluate_distributed(
         reg_lambda_ps=penalty_ps,
         rows_scored_zero=sum(part.rows_scored_zero for part in parts),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The sums of some row blocks, and the number of the first of them."""
+
+    first: int
+    sums: GramSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +180,17 @@ def _same(value: object) -> object:
     return value
 
 
-def _sum_group(loads: list[Load], projection: sparse.csr_array | None) -> GramSums:
-    return sum_blocks((load() for load in loads), projection)
+def _sum_group(first: int, loads: list[Load], projection: sparse.csr_array | None) -> _Group:
+    return _Group(first, sum_blocks((load() for load in loads), projection, first=first))
+
+
+def _add_groups(a: _Group, b: _Group) -> _Group:
+    """The sums of both; b follows a. Raises DataError, naming b's first block, where they are of other widths."""
+    (labels, features), (other_labels, other_features) = a.sums.label_sums.shape, b.sums.label_sums.shape
+    if (labels, features) != (other_labels, other_features):
+        seen, expected = f"{other_features} features and {other_labels} labels", (features, labels)
+        raise DataError(f"block {b.first} has {seen}; expected {expected}, as before")
+    return _Group(a.first, add_sums(a.sums, b.sums))
 
 
 def _project(load: Load, fac: StreamedFactorization, n_labels: int, number: int) -> _Rows:

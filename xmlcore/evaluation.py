@@ -89,7 +89,7 @@ def evaluate(
     """
     ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
     check_labels(ruler.Y, fac.n_labels)
-    exclude = check_rows(P, ruler.Y.shape, exclude)
+    P, exclude = check_rows(P, ruler.Y.shape, exclude)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     top, top_ps, n_zero = rank_projected(
         fac, P, (reg_lambda, penalty_ps), inverse_propensity, ruler.k_max, exclude, memory_budget
@@ -231,11 +231,18 @@ def check_labels(Y: sparse.csr_array, n_labels: int) -> None:
         raise DataError(f"Y has {Y.shape[1]} labels; expected {n_labels}, as in training")
 
 
-def check_rows(P: np.ndarray, shape: tuple[int, int], exclude: sparse.csr_array | None) -> sparse.csr_array | None:
-    """The mask as CSR. Raises DataError where P and it are not of the rows, and it not of the labels, of Y's shape."""
-    if np.ndim(P) != 2 or np.shape(P)[0] != shape[0]:
-        raise DataError(f"P has shape {np.shape(P)} and Y {tuple(shape)}; expected a row of P for each of Y")
-    return as_mask(exclude, shape)
+def check_rows(
+    P: np.ndarray, shape: tuple[int, int], exclude: sparse.csr_array | None
+) -> tuple[np.ndarray, sparse.csr_array | None]:
+    """P as an array, the mask as CSR. Raises DataError where P or the mask is not of the rows of Y, whose shape it is,
+    or the mask not of its labels."""
+    try:
+        P = np.asarray(P)
+    except ValueError as error:
+        raise DataError(f"P must have rows of equal length: {error}") from error
+    if P.ndim != 2 or P.shape[0] != shape[0]:
+        raise DataError(f"P has shape {P.shape} and Y {tuple(shape)}; expected a row of P for each of Y")
+    return P, as_mask(exclude, shape)
 
 
 def metric_ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray, k_max: int) -> Ruler:

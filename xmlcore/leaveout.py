@@ -104,7 +104,7 @@ def scores_left_out(
     """Held-out scores of the given training rows in the order given, (rows, L), float32; whole, so choose few rows."""
     asked = np.arange(fac.n_train)[rows] if isinstance(rows, slice) else as_indices(rows, fac.n_train, "rows")
     chosen, places = np.unique(asked, return_inverse=True)
-    out = np.empty((chosen.size, fac.n_labels), np.float32)
+    out = np.zeros((chosen.size, fac.n_labels), np.float32)
     for held in held_out_scores(fac, [reg_lambda], groups=groups, rows=chosen):
         out = out.astype(np.promote_types(out.dtype, held.scores.dtype), copy=False)  # float64 at a λ of 1e46, say
         out[np.searchsorted(chosen, held.rows)] = held.scores
@@ -222,7 +222,7 @@ def _from_fitted(
         H = batch.within(shrink)
         ours, theirs = scores[batch.rows], labels[batch.rows]
         if H.shape[1] == 1:
-            ours -= H[:, 0].astype(np.float32) * theirs
+            ours -= H[:, 0].astype(ours.dtype) * theirs  # float64 where float32 could not hold the scores
         else:
             ours -= (H @ theirs.reshape(*H.shape[:2], -1)).reshape(ours.shape)
         _divide(np.eye(H.shape[1]) - H, ours, reg_lambda)

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from xmlcore.atomic import whole_file
 from xmlcore.checks import DataError, as_whole
+from xmlcore.dataset import as_mask
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
@@ -124,9 +125,10 @@ def cut_predictions(
 ) -> Predictions:
     """The predictions of some rows, in that order, without the pairs of exclude (these rows, L); others move up.
 
-    fewest stays what it is of all rows, with all pairs.
+    fewest stays what it is of all rows, with all pairs. Raises DataError where exclude has another shape.
     """
     top, scores = predictions.top[rows], predictions.scores[rows]
+    exclude = as_mask(exclude, (len(top), predictions.n_labels), of="the predictions")
     if exclude is not None and exclude.nnz:
         masked = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr)) * exclude.shape[1] + exclude.indices
         pairs = np.arange(len(top))[:, None] * exclude.shape[1] + top
@@ -149,7 +151,9 @@ def write_predictions(
 ) -> None:
     """Write a ranking as "npz", "text" or "csv", so that `read_predictions` and other tools read it.
 
-    Scores are written in float32 where that is what they are, else in float64: the order comes back as it was.
+    Scores are written in float32 where that is what they are, else in float64: the order comes back as it was. Since a
+    score of 0 is no prediction in these files, it is written as the smallest positive number of that type (1e-45 or
+    5e-324), which ranks alike: above negative scores and below all others.
 
     instance_names, label_names: written in the CSV in place of numbers, each on one line. Where two of them are alike
     then, or one cannot stand in a CSV, that whole column is written in numbers, which `read_predictions` takes for what
@@ -163,11 +167,13 @@ def write_predictions(
     path = Path(path)
     rows, n_labels = predictions.top.shape[0], predictions.n_labels
     single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
-    digits = 9 if single else 17
+    kind, digits = (np.float32, 9) if single else (np.float64, 17)
+    least = float(np.nextafter(kind(0), kind(1)))
+    predictions = replace(predictions, scores=np.where(predictions.scores == 0, least, predictions.scores))
     if format == "npz":
         row, place = np.nonzero(predictions.top >= 0)
         labels = predictions.top[row, place]
-        scores = predictions.scores[row, place].astype(np.float32 if single else np.float64)
+        scores = predictions.scores[row, place].astype(kind)
         matrix = sparse.csr_array((scores, (row, labels)), shape=(rows, n_labels))
         with whole_file(path, ".npz") as target:
             sparse.save_npz(target, matrix)

@@ -12,8 +12,10 @@ to half of the smallest eigenvalue that is wanted, the unwanted ones, from 0 to 
 singular values of X(XᵀZ) − αZ are at most those eigenvalues less α, which gives the next α.
 
 Nothing of N×k is ever whole: XᵀZ and XᵀU come in blocks of columns. Whole are X twice (by rows and by columns) and one
-array of D×k in float32. Bases are made orthonormal by the eigendecomposition of the small ZᵀZ in float64, twice, which
-needs no second array and leaves out directions that Z does not have.
+array of D×k in float32. Bases are made orthonormal by the Cholesky factor of the small ZᵀZ in float64, which needs no
+second array and keeps each direction apart from the larger ones before it. Columns of X(XᵀZ) are as long as the squares
+of singular values, so each is brought to length 1 first: else those below 1e-3 of the largest would look like rounding
+noise. What is noise all the same starts again at random, and the next pass finds what this one could not tell.
 """
 
 from __future__ import annotations
@@ -25,16 +27,19 @@ from scipy import sparse
 
 from xmlcore import products
 from xmlcore.checks import DataError, as_whole
-from xmlcore.dataset import as_blocks
-from xmlcore.lapack import symmetric_eigen
+from xmlcore.dataset import as_one_block
+from xmlcore.lapack import cholesky_factor, cholesky_solve_factored, symmetric_eigen
 from xmlcore.linalg import check_scale, gram
 from xmlcore.progress import Progress, unheard
 from xmlcore.ridge import as_projection
 
 _BLOCK_BYTES = 1 << 30  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns: the wider, the faster
 _ROWS = 4_096
-# Squared lengths, relative to the largest, below which a direction of a float32 Z is rounding noise.
+# What is rounding noise of float32: squared lengths of a direction of Z, whose columns have length 1, and squared
+# singular values relative to the largest.
 _NOISE = 1e-12
+_MOST_TURNS = 6  # one or two do, unless Z is nearly square and has columns drawn at random
+_FAR_ABOVE = 30  # times the smallest singular value: from here on rounding in a direction shows in the small ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +68,21 @@ class RangeSVD:
         X_new = _one_sparse_block(X_new, "X_new")
         if X_new.shape[1] != self.X.shape[1]:
             raise DataError(f"X_new has {X_new.shape[1]} features; expected {self.X.shape[1]}, as in training")
-        by_column = self.X.T.tocsr()
-        out = np.empty((X_new.shape[0], self.singular_values.size), np.float32)
+        by_column, s = self.X.T.tocsr(), self.singular_values
+        out = np.empty((X_new.shape[0], s.size), np.float32)
+        n_leading = int(np.count_nonzero(s > _FAR_ABOVE * s[-1]))
+        H = np.empty((n_leading, s.size))
         for columns in _column_blocks(out.shape[1], self.X.shape):
             # U/s first: X Xᵀ U s, of the third power of the values, would leave float32 at once.
-            scaled = (self.features[:, columns] / np.square(self.singular_values[columns])).astype(np.float32)
+            scaled = (self.features[:, columns] / np.square(s[columns])).astype(np.float32)
+            V = products.multiply((by_column,), scaled)
             with np.errstate(over="ignore", invalid="ignore"):  # refused below, by name
-                out[:, columns] = products.multiply((X_new,), products.multiply((by_column,), scaled))
+                out[:, columns] = products.multiply((X_new,), V)
             as_projection(out[:, columns])
+            if n_leading:
+                H[:, columns] = _inner(self.features[:, :n_leading], products.multiply((self.X,), V))
             progress("test rows", columns.stop / out.shape[1])
-        return out
+        return _times_in_place(out, _upright(H / np.square(s[:n_leading, None]))) if n_leading else out
 
 
 def truncated_svd(
@@ -81,7 +91,8 @@ def truncated_svd(
     """The leading `rank` singular triplets of a sparse X (D×N).
 
     passes: rounds of subspace iteration, each of two products with X. Directions with singular values well above the
-    last one are exact after a few; among nearly equal ones at the end, which one is found hardly matters.
+    last one are exact after a few; among nearly equal ones at the end, which one is found hardly matters. Those below
+    1e-6 of the largest are rounding noise, and left out.
     seed: of the random start. progress: called with a stage and the fraction of it that is done.
 
     Memory: 4 bytes for each of D×1.05 rank numbers, X twice, and about 3 GB. Raises DataError for an X that is not one
@@ -94,47 +105,63 @@ def truncated_svd(
     passes, seed = as_whole(passes, "passes", at_least=1), as_whole(seed, "seed", at_least=0)
     if not X.data.any():
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    check_scale((X,), np.float32)
+    # A power of two that brings the largest eigenvalue of XXᵀ near 1, so that the small ones stay within float32.
+    unit = 2.0 ** -round(np.log2(check_scale((X,), np.float32)))
     width = min(D, N, rank + max(10, rank // 20))  # a few more than wanted: the last directions come out too short
-    Z = np.random.default_rng(seed).standard_normal((D, width), dtype=np.float32)
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((D, width), dtype=np.float32)
     by_column = X.T.tocsr()
 
     shift = 0.0
     for turn in range(passes):
         stage = f"pass {turn + 1} of {passes}"
         for columns in _column_blocks(Z.shape[1], X.shape):
-            Z[:, columns] = _there_and_back(X, by_column, Z[:, columns]) - np.float32(shift) * Z[:, columns]
+            Z[:, columns] = _there_and_back(X, by_column, Z[:, columns], unit) - np.float32(shift) * Z[:, columns]
             progress(stage, columns.stop / Z.shape[1])
-        Z, shortest = _orthonormal(Z)
+        Z, shortest = _orthonormal(Z, rng)
         if turn > 0:  # the first Z was not orthonormal
             shift = max(shift, (shortest + shift) / 2)
-        Z, _ = _orthonormal(Z)
 
     ritz = np.empty((Z.shape[1], Z.shape[1]))
     for columns in _column_blocks(Z.shape[1], X.shape):
-        ritz[:, columns] = _inner(Z, _there_and_back(X, by_column, Z[:, columns]))
+        ritz[:, columns] = _inner(Z, _there_and_back(X, by_column, Z[:, columns], unit))
         progress("Rayleigh–Ritz", columns.stop / Z.shape[1])
     squares, R = symmetric_eigen((ritz + ritz.T) / 2)
     squares, R = squares[::-1][:rank], R[:, ::-1][:, :rank]
     found = int(np.count_nonzero(squares > _NOISE * squares[0]))
-    s = np.sqrt(squares[:found])
+    s = np.sqrt(squares[:found] / unit)
     return RangeSVD(s, _times_in_place(Z, R[:, :found] * s), X, passes, seed)
 
 
+def _upright(H: np.ndarray) -> np.ndarray:
+    """T (k×k) with which the columns of VT stand at right angles to the m leading ones; H (m×k) is V_leadingᵀV.
+
+    U in float32 has a share of about 1e-8 of every other direction. In XᵀU/s that of direction j grows by s_j/s_i, and
+    in new rows it stands beside a value that is smaller by s_i/s_j: small directions would drown in it.
+    """
+    m, k = H.shape
+    upper = np.triu(H[:, :m])  # the lower half has the products of small directions with rounded large ones
+    leading = np.linalg.inv(np.linalg.cholesky(upper + np.triu(upper, 1).T))
+    T = np.eye(k)
+    T[:m, :m] = leading.T
+    T[:m, m:] = -leading.T @ (leading @ H[:, m:])
+    return T
+
+
 def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:
-    blocks = as_blocks(X, name)
-    if len(blocks) != 1 or not sparse.issparse(blocks[0]):
-        raise DataError(f"{name} must be one sparse block; it is {[type(block).__name__ for block in blocks]}")
-    return blocks[0]
+    block = as_one_block(X, name)
+    if not sparse.issparse(block):
+        raise DataError(f"{name} must be one sparse block; it is dense")
+    return block
 
 
 def _column_blocks(width: int, shape: tuple[int, int]):
     return products.chunks(width, max(1, _BLOCK_BYTES // (4 * max(shape))))
 
 
-def _there_and_back(X: sparse.csr_array, by_column: sparse.csr_array, part: np.ndarray) -> np.ndarray:
-    """X(Xᵀ part) for some columns of Z."""
-    return products.multiply((X,), products.multiply((by_column,), np.ascontiguousarray(part)))
+def _there_and_back(X: sparse.csr_array, by_column: sparse.csr_array, part: np.ndarray, unit: float) -> np.ndarray:
+    """X(Xᵀ part) times `unit` for some columns of Z."""
+    return products.multiply((X,), products.multiply((by_column,), part * np.float32(unit)))
 
 
 def _inner(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -145,18 +172,44 @@ def _inner(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return total
 
 
-def _orthonormal(Z: np.ndarray) -> tuple[np.ndarray, float]:
-    """Z E diag(e)^(−1/2) with ZᵀZ = E diag(e) Eᵀ, in the memory of Z, without directions that are rounding noise.
+def _orthonormal(Z: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """ZCL⁻ᵀ with CZᵀZC = LLᵀ, in the memory of Z: orthonormal, its first j columns spanning the first j of Z.
 
-    With it the smallest singular value of Z, 0 where a direction was left out.
+    C brings the columns of Z to length 1. Directions that are rounding noise become random ones, at right angles to all
+    others. With it Z's smallest singular value, from below: 0 where it cannot be told from noise.
 
-    A badly conditioned Z comes out orthonormal to about its condition number times float32's precision; a second call
-    on the result takes that away.
+    A badly conditioned Z comes out orthonormal to about its condition number times float32's precision, and random
+    columns as they were drawn: so it is done again until Z was nearly orthonormal before.
     """
-    lengths, E = symmetric_eigen(gram((Z,), of_rows=False, dtype=np.float64))
-    kept = lengths > _NOISE * lengths[-1]
-    shortest = float(np.sqrt(lengths[0])) if kept.all() else 0.0
-    return _times_in_place(Z, E[:, kept] / np.sqrt(lengths[kept])), shortest
+    shortest = 0.0
+    for turn in range(_MOST_TURNS):
+        G = gram((Z,), of_rows=False, dtype=np.float64)
+        lengths = np.sqrt(G.diagonal())
+        lengths = np.maximum(lengths, 1e-15 * lengths.max())  # a column of zeros stays one
+        scaled = G / lengths / lengths[:, None]
+        least = _least(scaled)
+        if turn == 0:
+            shortest = max(_least(G), float(lengths.min()) * least)  # the second where columns differ much in length
+        G = scaled
+        G[np.diag_indices_from(G)] += _NOISE
+        if not cholesky_factor(G):
+            raise ArithmeticError(f"the Gram matrix of {Z.shape[1]} directions is not positive definite")
+        L = np.tril(G)
+        T = cholesky_solve_factored(G, L)  # (LLᵀ)⁻¹L, the inverse of Lᵀ
+        noise = np.square(L.diagonal()) < 4 * _NOISE
+        T[:, noise] = 0
+        Z = _times_in_place(Z, np.triu(T) / lengths[:, None])
+        for column in np.flatnonzero(noise):
+            Z[:, column] = rng.standard_normal(Z.shape[0]) / np.sqrt(Z.shape[0])
+        if least > 0.7:
+            break
+    return Z, shortest
+
+
+def _least(G: np.ndarray) -> float:
+    """The smallest singular value of a Z whose ZᵀZ is G, 0 where rounding noise may have made it."""
+    squares = np.linalg.eigvalsh(G)
+    return float(np.sqrt(squares[0])) if squares[0] > _NOISE * squares[-1] else 0.0
 
 
 def _times_in_place(Z: np.ndarray, T: np.ndarray) -> np.ndarray:

@@ -136,9 +136,6 @@ def _rank(
         pointers, masked = np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     else:
         exclude = as_mask(exclude, scores.shape, of="scores")
-        if not exclude.data.all():
-            exclude = exclude.copy()
-            exclude.eliminate_zeros()
         pointers = exclude.indptr.astype(np.int64)
         masked = exclude.indices.astype(np.int32)
 

@@ -42,13 +42,15 @@ def sample_interval(
     estimator, from the residuals a_i − R b_i, with the finite population correction (Cochran, Sampling Techniques,
     1977, equation 6.9). 0 where the sample is the whole.
 
-    Raises DataError for fewer than two instances, or more than n_population.
+    Raises DataError for fewer than two instances, or more than n_population, and for a top of fewer than K columns.
     """
     n = len(top)
     if not 2 <= n <= n_population:
         raise DataError(f"top has {n} rows and n_population is {n_population}; expected 2 to n_population rows")
     ruler = make_ruler(Y, metric_inverse_propensity, k)
     k = ruler.k_max
+    if np.ndim(top) != 2 or top.shape[1] < k:
+        raise DataError(f"top has shape {np.shape(top)}; expected at least {k} columns")
     found = hits(top[:, :k], ruler)
     if metric_inverse_propensity is None:
         gained, possible = np.count_nonzero(found, axis=1).astype(float), np.full(n, float(k))

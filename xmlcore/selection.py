@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
-from xmlcore.dataset import Dataset, as_groups, as_mask, take_instances
+from xmlcore.dataset import Dataset, as_groups, as_labels, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
     check_labels,
@@ -161,9 +161,10 @@ def search_settings(
 
     The rest, and what is raised, as in `evaluation.evaluate` and `propensity.inverse_propensity`.
     """
+    Y = as_labels(Y)
     ks = cut_ks(ks, Y.shape[1])
     check_labels(Y, fac.n_labels)
-    exclude = check_rows(P, Y.shape, exclude)
+    P, exclude = check_rows(P, Y.shape, exclude)
     ruler = make_ruler(Y, metric_inverse_propensity, ks[-1])
     weights = {
         (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train) for A, B in product(A_values, B_values)

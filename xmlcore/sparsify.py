@@ -21,7 +21,7 @@ from scipy import sparse
 
 from xmlcore.atomic import whole_file
 from xmlcore.checks import DataError, as_number
-from xmlcore.dataset import Block, Features, as_blocks, as_mask, n_rows
+from xmlcore.dataset import Block, Features, as_mask, as_one_block, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import Ruler, measured_metrics
 from xmlcore.products import compiled_parts, over_rows
@@ -137,6 +137,7 @@ def compress(
 
     Raises DataError for a share outside (0, 1], shapes that do not fit, and a metric that `full` lacks.
     """
+    _check_sizes(sizes, fac)
     blocks = fac.as_features(X, "X")
     rows, n_labels = ruler.Y.shape
     if (n_rows(blocks), fac.n_labels) != (rows, n_labels):
@@ -172,7 +173,11 @@ def compress(
 def sparse_weights(
     fac: RidgeFactorization, sizes: WeightSizes, threshold: float, *, W: np.ndarray | None = None
 ) -> sparse.csr_array:
-    """The thresholded W, N×L in CSR, float32; with θ multiplied in where `sizes` has it, so that X W ranks as it is."""
+    """The thresholded W, N×L in CSR, float32; with θ multiplied in where `sizes` has it, so that X W ranks as it is.
+
+    Raises DataError for a threshold below 0, a W of another shape, and sizes of another factorisation's shape.
+    """
+    _check_sizes(sizes, fac)
     theta, threshold = sizes.inverse_propensity, as_number(threshold, "threshold", at_least=0)
     parts = []
     for labels, block in _weight_blocks(fac, sizes.reg_lambda, W, 0):
@@ -182,6 +187,11 @@ def sparse_weights(
         part.eliminate_zeros()
         parts.append(part)
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
+
+
+def _check_sizes(sizes: WeightSizes, fac: RidgeFactorization) -> None:
+    if sizes.shape != (fac.n_features, fac.n_labels):
+        raise DataError(f"sizes are of W of shape {sizes.shape}; expected {(fac.n_features, fac.n_labels)}")
 
 
 def save_sparse_weights(
@@ -201,8 +211,7 @@ def save_sparse_weights(
     numbers, names that do not fit, settings that JSON cannot hold, and a path that cannot be written to; a
     file that was there before stays as it was then.
     """
-    (weights,), extra = as_blocks(weights, "weights"), {}
-    weights = sparse.csr_array(weights)
+    weights, extra = sparse.csr_array(as_one_block(weights, "weights")), {}
     for name, values, size in (
         ("feature_names", feature_names, weights.shape[0]),
         ("label_names", label_names, weights.shape[1]),

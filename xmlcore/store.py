@@ -120,8 +120,10 @@ class Store:
 
         The least recently used entries make room. A result that cannot be kept (the disk is full, it is larger than
         max_bytes) is not an error: nothing is left of it on the disk, a notice says why, False is returned, and the
-        caller's arrays are as they were. Raises DataError for arrays of objects and meta that is not JSON.
+        caller's arrays are as they were. Raises DataError for arrays of objects, meta that is not JSON, and a key
+        that is no proper text.
         """
+        digest = _digest(key)
         plain = {name: np.asarray(array) for name, array in arrays.items()}
         for name, array in plain.items():
             if array.dtype.hasobject:
@@ -134,12 +136,12 @@ class Store:
         try:
             self._check_fits(needed)
             with self.scratch() as temporary:
-                self._evict(self.max_bytes - needed, spared=_digest(key))
+                self._evict(self.max_bytes - needed, spared=digest)
                 _write_entry(temporary, key, plain, json.loads(meta_text))
                 written = _tree_bytes(temporary)
                 self._check_fits(written)
                 self._publish(temporary, key)
-            self._evict(self.max_bytes - written, spared=_digest(key))
+            self._evict(self.max_bytes - written, spared=digest)
         except (OSError, StoreError) as error:
             full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             why = f"the disk is full ({error.strerror})" if full else str(error)
@@ -302,7 +304,11 @@ def get_features(store: Store, key: str) -> Features | None:
 
 
 def _digest(key: str) -> str:
-    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+    try:
+        encoded = key.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"key is {key!a}; expected text that UTF-8 can hold") from error
+    return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, as_whole, check_reg_lambda
-from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, n_columns, n_rows, take_rows
+from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.evaluation import (
     Evaluation,
     cut_ks,
@@ -41,11 +41,11 @@ def random_projection(n_features: int, n_components: int, seed: int = 0) -> spar
     """T, shape (N, k), float32: the same as `SparseRandomProjection(k, random_state=seed)` of scikit-learn draws.
 
     One entry in √N is not zero, so a row of X with n terms gets about n k/√N values.
-    Raises DataError unless 1 ≤ k ≤ N.
+    Raises DataError unless 1 ≤ k ≤ N and 0 ≤ seed < 2³².
     """
     n_features = as_whole(n_features, "n_features", at_least=1)
     n_components = as_whole(n_components, "n_components", at_least=1, at_most=n_features)
-    seed = as_whole(seed, "seed", at_least=0)
+    seed = as_whole(seed, "seed", at_least=0, at_most=2**32 - 1)
     from sklearn.random_projection import SparseRandomProjection  # here: it takes two seconds, and few need it
 
     only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
@@ -78,32 +78,38 @@ def gram_sums(
     projection: T, shape (N, k), or None. progress is told how many rows are summed so far.
 
     Memory: the result, one k×k matrix more, and 20 bytes for each value of 4,096 projected rows. Raises DataError for
-    no rows or no labels at all, for blocks that do not fit each other, for values beyond what can be squared and
-    summed, and for more features than can be factorised.
+    no rows or no labels at all, for blocks that do not fit each other, for values, of X, T or XT, beyond what can be
+    squared and summed, and for more features than can be factorised.
     """
     return require_rows(sum_blocks(blocks, projection, progress))
 
 
 def require_rows(sums: GramSums) -> GramSums:
     """The sums as they are. Raises DataError where they are of no rows."""
-    if not sums.n_rows:
-        raise DataError("blocks hold no row; expected at least one")
+    check_some_rows(sums.n_rows)
     return sums
 
 
+def check_some_rows(count: int) -> None:
+    """Raises DataError where row blocks held no row at all."""
+    if not count:
+        raise DataError("blocks hold no row; expected at least one")
+
+
 def sum_blocks(
-    blocks: Iterable[RowBlock], projection: sparse.csr_array | None, progress: Progress = unheard
+    blocks: Iterable[RowBlock], projection: sparse.csr_array | None, progress: Progress = unheard, first: int = 0
 ) -> GramSums:
-    """`gram_sums` of a part of the row blocks, which may have no rows."""
+    """`gram_sums` of a part of the row blocks, at least one, which may all have no rows; errors count from `first`."""
     if projection is not None:
-        (projection,) = as_blocks(projection, "projection")
+        projection = as_one_block(projection, "projection")
+        linalg.check_scale((projection,), np.float32, "projection")
     gram = label_sums = label_counts = widths = None
     summed, trace, largest = 0, 0.0, 0.0
-    for number, (X, Y) in enumerate(blocks):
+    for number, (X, Y) in enumerate(blocks, first):
         X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
         same_rows(X, Y, f"block {number}")
-        first, widths = widths is None, same_widths(widths, X, Y, f"block {number}")
-        if first:
+        widths = same_widths(widths, X, Y, f"block {number}")
+        if gram is None:
             if not Y.shape[1]:
                 raise DataError("Y has no labels; expected at least one")
             k = n_columns(X) if projection is None else projection.shape[1]
@@ -111,21 +117,31 @@ def sum_blocks(
                 raise DataError(f"X has {k:,} features; at most {eigen.LARGEST_SIZE:,} can be factorised: project them")
             gram, label_sums = np.zeros((k, k)), np.zeros((Y.shape[1], k))
             label_counts = np.zeros(Y.shape[1], np.int64)
+            dtype = eigen.gram_dtype(k)
         trace, largest = trace + linalg.squared_norm(X), max(largest, linalg.largest_value(X))
-        if trace > 1 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
+        if trace > 1 and not linalg.is_scale(trace, dtype):
             raise linalg.scale_error(trace, largest, f"X of block {number}")
         for part in products.chunks(Y.shape[0], BLOCK_ROWS):
-            F = _projected(take_rows(X, part), projection)
-            gram += linalg.gram(F, of_rows=False, dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below, by name
+                F = _projected(take_rows(X, part), projection, f"X of block {number}")
+                gram += linalg.gram(F, of_rows=False, dtype=np.float64)
+            if projection is not None and not (gram.trace() <= 1 or linalg.is_scale(gram.trace(), dtype)):
+                raise _projected_scale_error(gram, f"X of block {number}")
             _add_label_sums(label_sums, F, Y[part])
         label_counts += np.bincount(Y.indices, minlength=Y.shape[1])
         summed += Y.shape[0]
         progress(f"Gram sums, {summed:,} rows", None)
-    if gram is None:
-        raise DataError("blocks hold no row; expected at least one")
-    if largest > 0 and not linalg.is_scale(trace, eigen.gram_dtype(gram.shape[0])):
+    check_some_rows(gram is not None)
+    if largest > 0 and not linalg.is_scale(trace, dtype):
         raise linalg.scale_error(trace, largest, "X")
+    if projection is not None and gram.any() and not linalg.is_scale(gram.trace(), dtype):
+        raise _projected_scale_error(gram, "X")
     return GramSums(gram, label_sums, label_counts, summed)
+
+
+def _projected_scale_error(gram: np.ndarray, name: str) -> DataError:
+    what = "small" if gram.trace() <= 1 else "large"
+    return DataError(f"{name} times the projection has values too {what} to be squared and summed: scale either")
 
 
 def add_sums(a: GramSums, b: GramSums) -> GramSums:
@@ -135,12 +151,12 @@ def add_sums(a: GramSums, b: GramSums) -> GramSums:
     return GramSums(a.gram + b.gram, a.label_sums + b.label_sums, a.label_counts + b.label_counts, a.n_rows + b.n_rows)
 
 
-def _projected(X: Features, projection: sparse.csr_array | None) -> Features:
+def _projected(X: Features, projection: sparse.csr_array | None, name: str = "X_new") -> Features:
     """F = XT as one dense float32 block; X as it is where there is no projection."""
     if projection is None:
         return X
     if n_columns(X) != projection.shape[0]:
-        raise DataError(f"X has {n_columns(X)} features and the projection is for {projection.shape[0]}")
+        raise DataError(f"{name} has {n_columns(X)} features and the projection is for {projection.shape[0]}")
     if len(X) == 1:
         product = X[0] @ projection
         return (np.asarray(product.toarray() if sparse.issparse(product) else product, np.float32, order="C"),)
@@ -298,8 +314,7 @@ def evaluate_streamed(
         tops_ps.append(top_ps)
         n_zero += zero
         done += P.shape[0]
-    if not done:
-        raise DataError("blocks hold no row; expected at least one")
+    check_some_rows(done)
     as_mask(exclude, (done, fac.n_labels))
     return evaluate_rankings(
         np.concatenate(tops),

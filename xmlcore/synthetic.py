@@ -119,8 +119,7 @@ def scaled_shape(shape: Shape | str, scale: float = 1.0) -> Shape:
     if scale != 1:
         sizes = {name: max(3, round(value * scale)) for name, value in sizes.items()}
     for name, limit in (("labels", sizes["n_labels"] / 2), ("terms", np.inf)):
-        if not 0 < getattr(shape, name) <= limit:
-            raise DataError(f"{name} of a row must be above 0 and at most {limit}; it is {getattr(shape, name)}")
+        as_number(getattr(shape, name), name, above=0, at_most=limit)
     return replace(shape, **sizes)
 
 

@@ -6,18 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.analysis import frequency_bins, head_torso_tail
+from xmlcore.analysis import frequency_bins, head_torso_tail, rows_of_label
 from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset
-from xmlcore.evaluation import evaluate_scores
+from xmlcore.evaluation import evaluate, evaluate_scores
 from xmlcore.explain import explain_by_instance
-from xmlcore.metrics import precision_at_k, psprecision_at_k
+from xmlcore.metrics import make_ruler, precision_at_k, psprecision_at_k
 from xmlcore.predictions import agreement
 from xmlcore.profile import random_instances, strongest_pairs
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ranking import top_k, top_k_weighted
-from xmlcore.selection import lambda_grid
-from xmlcore.streaming import random_projection
+from xmlcore.ridge import RidgeFactorization
+from xmlcore.sampling import sample_interval
+from xmlcore.selection import lambda_grid, search_settings
+from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
+from xmlcore.store import Store
+from xmlcore.streaming import fit_streamed, random_projection
 from xmlcore.synthetic import Shape, make_dataset
 
 NO_NUMBERS = ["3", b"3", None, [3.0], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]
@@ -123,6 +127,49 @@ def test_arrays_that_hold_no_numbers_are_named():
     with pytest.raises(DataError, match="scores is an array with masked entries"):
         top_k(np.ma.masked_array(scores, scores > 0), 2)
     assert agreement(np.empty((2, 0), int), np.empty((2, 0), int), 1).mean == 1
+
+
+def test_a_whole_number_of_another_type_is_a_k_that_was_evaluated():
+    scores, Y = np.eye(4), sparse.csr_array(np.eye(4))
+    evaluation = evaluate_scores(scores, Y, np.ones(4), np.ones(4), ks=(1, 2))
+    for k in (2.0, np.int8(2)):
+        assert rows_of_label(evaluation, k, Y, 3).kept.tolist() == [3]
+    for k, seen in (("2", "'2'"), (2.5, "2.5"), (3, "3")):
+        with pytest.raises(DataError, match=f"^k is {seen}; "):
+            rows_of_label(evaluation, k, Y, 3)
+
+
+def test_rows_of_a_projection_may_be_lists():
+    eye = sparse.csr_array(np.eye(4, dtype=np.float32))
+    fac = RidgeFactorization.fit(eye, eye)
+    P, ones = fac.project(eye), np.ones(4)
+    for given_as in (P, P.tolist()):
+        (found,) = search_settings(fac, given_as, eye, [1.0], [0.5], [1.5], ones, ones, (1,))
+        assert found.metrics["precision"][1] == 1
+        assert evaluate(fac, given_as, eye, 1.0, ones, ones, (1,)).ridge.metrics["precision"][1] == 1
+    for wrong, told in (([1, 2, 3, 4], "P has shape"), ([[1, 2], [1]], "P must have rows of equal length")):
+        with pytest.raises(DataError, match=told):
+            next(search_settings(fac, wrong, eye, [1.0], [0.5], [1.5], ones, ones, (1,)))
+
+
+def test_what_does_not_fit_the_rest_is_named_by_its_argument(tmp_path):
+    eye = sparse.csr_array(np.eye(4, dtype=np.float32))
+    fac, other = RidgeFactorization.fit(eye, eye), RidgeFactorization.fit(eye, eye[:, :3])
+    sizes, top = weight_sizes(other, 1.0), np.zeros((4, 1), np.int32)
+    full = {name: {1: 1.0} for name in ("precision", "ndcg", "recall", "coverage")}
+    for call, told in (
+        (lambda: random_projection(3, 2, seed=2**32), "seed is 4294967296; .* at most 4,294,967,295"),
+        (lambda: save_sparse_weights(tmp_path / "W.npz", (eye, eye)), "weights has 2 blocks; expected one matrix"),
+        (lambda: fit_streamed([(eye, eye)], projection=(eye, eye)), "projection has 2 blocks; expected one matrix"),
+        (lambda: Store(tmp_path).put("a\udcff", {}), r"key is 'a\\udcff'; expected text"),
+        (lambda: Store(tmp_path).get("a\udcff"), r"key is 'a\\udcff'; expected text"),
+        (lambda: make_dataset(Shape(9, 9, 8, 4, 2.0, float("inf"))), "terms is inf; expected a finite number"),
+        (lambda: sparse_weights(fac, sizes, 0.1), r"sizes are of W of shape \(4, 3\); expected \(4, 4\)"),
+        (lambda: compress(fac, sizes, [0.5], eye, make_ruler(eye, None, 1), full, (1,)), "sizes are of W of shape"),
+        (lambda: sample_interval(top, eye, 3, 9), r"top has shape \(4, 1\); expected at least 3 columns"),
+    ):
+        with pytest.raises(DataError, match=told):
+            call()
 
 
 @pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), None, "three"])

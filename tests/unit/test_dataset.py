@@ -11,8 +11,11 @@ from scipy import sparse
 
 from xmlcore import DataError, Dataset, fit_features, lambda_range, read, sample_training, write_npz, write_xc_text
 from xmlcore.cost import outline
-from xmlcore.dataset import as_blocks, as_labels
+from xmlcore.dataset import as_blocks, as_labels, as_mask
+from xmlcore.evaluation import evaluate
 from xmlcore.profile import profile
+from xmlcore.ridge import RidgeFactorization
+from xmlcore.streaming import fit_streamed
 
 FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
 Y = sparse.csr_array(np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32))
@@ -54,6 +57,39 @@ def test_counts_that_share_a_place_are_added_without_running_over():
     X = with_duplicates(np.uint8)
     X.data[:] = 200
     np.testing.assert_array_equal(as_blocks(X)[0].data, [400, 200, 400])
+
+
+@pytest.mark.parametrize("form", ["coo", "csr"])
+@pytest.mark.parametrize(("dtype", "value"), [(np.int8, 100), (np.uint8, 200), (np.int16, 30_000), (bool, 1)])
+def test_small_integers_that_share_a_place_are_added_without_running_over_in_every_format(form, dtype, value):
+    parts = np.array([value, value], dtype), np.array([1, 1], np.int32)
+    if form == "coo":
+        X = sparse.coo_array((parts[0], (np.zeros(2, np.int32), parts[1])), shape=(1, 3))
+    else:
+        X = sparse.csr_array((*parts, np.array([0, 2], np.int32)), shape=(1, 3))
+    np.testing.assert_array_equal(as_blocks(X)[0].toarray(), [[0, 2 * value, 0]])
+    with pytest.raises(DataError, match=r"it holds|names a label twice"):
+        as_labels(X)
+
+
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble])
+def test_wide_floats_keep_the_precision_of_float64_whatever_their_byte_order(dtype):
+    values = np.array([[1 + 2.0**-40, 0], [0, 1e-60]])
+    (block,) = as_blocks(values.astype(dtype))
+    assert block.dtype == np.float64
+    np.testing.assert_array_equal(block, values)
+    # scipy refuses the other byte order itself.
+    (block,) = as_blocks(sparse.coo_array(values).astype(np.longdouble))
+    np.testing.assert_array_equal(block.toarray(), values)
+    with pytest.raises(DataError, match="holds inf"):
+        as_blocks(np.full((1, 1), np.longdouble(10) ** 400))
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">f2", ">i4", ">u2"])
+def test_numbers_of_the_other_byte_order_are_read(dtype):
+    M = np.eye(2, dtype=dtype)
+    np.testing.assert_array_equal(as_blocks(M)[0], np.eye(2))
+    np.testing.assert_array_equal(as_labels(M).toarray(), np.eye(2))
 
 
 def test_a_sum_beyond_the_range_of_float32_is_refused():
@@ -152,6 +188,46 @@ def test_real_numbers_of_every_type_are_read(dtype):
     M = np.array([[1, 0], [0, 1]], dtype=dtype)
     np.testing.assert_array_equal(as_blocks(M)[0], np.eye(2))
     np.testing.assert_array_equal(as_labels(M).toarray(), np.eye(2))
+
+
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr"])
+@pytest.mark.parametrize("index", [-1, 3, 2**31 - 1])
+def test_an_index_that_the_matrix_lacks_is_refused_by_name(form, index):
+    M = sparse.coo_array(np.eye(3, dtype=np.float32)).asformat(form)
+    if form == "coo":
+        M.coords[1][1] = index
+    else:
+        M.indices[1] = index
+    for read_one in (as_blocks, as_labels, lambda M, name: as_mask(M, (3, 3), name)):
+        with pytest.raises(DataError, match=f"^given has an entry in .* {index}; expected .* from 0 to 2$"):
+            read_one(M, "given")
+
+
+def test_columns_counted_from_one_are_refused_by_whatever_takes_a_matrix():
+    parts = (np.ones(3, np.float32), np.array([1, 2, 3]), np.array([0, 1, 2, 3]))
+    counted = sparse.csr_array(parts, shape=(3, 3))  # scipy takes it
+    eye = sparse.csr_array(np.eye(3, dtype=np.float32))
+    fac = RidgeFactorization.fit(eye, eye)
+    for name, call in {
+        "X": lambda: RidgeFactorization.fit(counted, eye),
+        "Y": lambda: RidgeFactorization.fit(eye, counted),
+        "X_new": lambda: fac.project(counted),
+        "exclude": lambda: evaluate(fac, fac.project(eye), eye, 1.0, np.ones(3), np.ones(3), (1,), exclude=counted),
+        "X of block 0": lambda: fit_streamed([(counted, eye)]),
+        "test_filter": lambda: Dataset("mask", eye, eye, eye, eye, test_filter=counted),
+    }.items():
+        with pytest.raises(DataError, match=f"^{name} has an entry in column 3; expected columns from 0 to 2$"):
+            call()
+
+
+@pytest.mark.parametrize("pointers", [[1, 2, 3, 3], [0, 2, 1, 3], [0, 1, 2, 2], [0, 1, 2, 4], [0, 3]])
+@pytest.mark.parametrize("form", ["csc", "csr"])
+def test_pointers_that_cut_no_rows_are_refused_by_name(form, pointers):
+    M = sparse.coo_array(np.eye(3, dtype=np.float32)).asformat(form)
+    M.indptr = np.array(pointers, np.int32)
+    for read_one in (as_blocks, as_labels, lambda M, name: as_mask(M, (3, 3), name)):
+        with pytest.raises(DataError, match=r"^given has pointers \(indptr\) that do not rise from 0 to its 3 entries"):
+            read_one(M, "given")
 
 
 def test_names_and_groups_may_be_lists():

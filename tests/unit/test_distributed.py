@@ -16,6 +16,7 @@ from xmlcore.checks import DataError
 from xmlcore.distributed import evaluate_distributed, fit_distributed, sum_distributed
 from xmlcore.evaluation import Evaluation
 from xmlcore.propensity import inverse_propensity
+from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import RowBlock, blocks_of, save_blocks, stored_blocks, stored_loads
 from xmlcore.streaming import (
     evaluate_streamed,
@@ -156,6 +157,22 @@ def test_labels_that_do_not_fit_their_rows_are_named_as_they_are_locally(client:
                 call()
 
 
+@pytest.mark.parametrize("number", [1, 7, 20])
+def test_a_block_that_cannot_be_summed_is_named_by_its_number_among_all(client: Client, number: int) -> None:
+    ds = SHAPE()
+    wrong = {
+        f"X of block {number} holds nan": (ds.X_train[:9] * np.float32(np.nan), ds.Y_train[:9]),
+        f"block {number} has 9 rows of X and 8 of Y": (ds.X_train[:9], ds.Y_train[:8]),
+        # Where a task's first block is the odd one, it is the next that differs from the one before.
+        rf"block ({number}|{number + 1}) has 36. features and 32 labels": (ds.X_train[:9, :366], ds.Y_train[:9]),
+        rf"block ({number}|{number + 1}) has 367 features and 3. labels": (ds.X_train[:9], ds.Y_train[:9, :31]),
+    }
+    for message, block in wrong.items():
+        parts = [block if at == number else (ds.X_train[:9], ds.Y_train[:9]) for at in range(21)]
+        with pytest.raises(DataError, match=message):
+            sum_distributed(client, [partial(tuple, part) for part in parts])
+
+
 def test_misuse_is_named_here_and_on_a_worker(client: Client, folders: tuple[Path, Path]) -> None:
     train, _ = folders
     with pytest.raises(DataError, match="loads is empty"):
@@ -165,5 +182,8 @@ def test_misuse_is_named_here_and_on_a_worker(client: Client, folders: tuple[Pat
     fac = fit_streamed(stored_blocks(train))
     with pytest.raises(DataError, match="loads is empty"):
         evaluate_distributed(client, fac, [], 1.0, np.ones(32), np.ones(32))
+    in_memory = RidgeFactorization.fit(SHAPE().X_train, SHAPE().Y_train)
+    with pytest.raises(DataError, match="fac is RidgeFactorization; expected StreamedFactorization"):
+        evaluate_distributed(client, in_memory, stored_loads(train), 1.0, np.ones(32), np.ones(32))
     with pytest.raises(DataError, match="labels_a_block is 0"):
         evaluate_distributed(client, fac, stored_loads(train), 1.0, np.ones(32), np.ones(32), labels_a_block=0)

@@ -55,6 +55,23 @@ def test_in_the_dual_held_out_scores_are_right_at_every_lambda(share):
     assert max(errors) < (2e-6 if share < 1 else 3e-7)
 
 
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("reg_lambda", [1e20, 1e30, 1e38, 1e43, 1e46, 1e100, 1e200])
+def test_held_out_scores_too_small_for_float32_are_right_too(form, reg_lambda):
+    fac = RidgeFactorization.fit(LOW_RANK, LABELS, form=form)
+    rows, pairs = np.arange(60), np.arange(60) // 2
+    found = (
+        fac.leave_one_out_scores(reg_lambda).astype(np.float64),
+        fac.leave_group_out_scores(reg_lambda, pairs).astype(np.float64),
+    )
+    expected = (
+        refitted(LOW_RANK, LABELS, reg_lambda, rows),
+        refitted(LOW_RANK, LABELS, reg_lambda, rows.reshape(-1, 2)),
+    )
+    for one, other in zip(found, expected, strict=True):
+        assert distance(one * reg_lambda, other * reg_lambda) < 1e-6
+
+
 @pytest.mark.parametrize("budget", [None, 300])
 @pytest.mark.parametrize("share", [1e-9, 1e-6, 1e-3, 1])
 def test_null_directions_count_as_what_they_are(share, budget):

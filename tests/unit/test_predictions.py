@@ -4,7 +4,7 @@ import napkinxc.metrics as napkin
 import numpy as np
 import omikuji
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -76,7 +76,9 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
     top[short], scores[short] = -1, np.nan
     whole = predictions_from_ranking("theirs", top, scores, 7)
     rows = rng.permutation(6)[:3]
-    exclude = None if masked is None else sparse.csr_array(rng.random((3, 7)) < masked)
+    exclude = None if masked is None else sparse.csr_array((rng.random((3, 7)) < masked).astype(np.float32))
+    if exclude is not None:
+        exclude.data[rng.random(exclude.nnz) < 0.3] = 0  # a stored zero masks nothing
     found = cut_predictions(whole, rows, exclude)
     assert (found.name, found.n_labels, found.fewest) == ("theirs", 7, (top >= 0).sum(axis=1).min())
     assert (found.top.shape, found.top.dtype) == ((3, 4), np.int32)
@@ -87,6 +89,12 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
         assert list(zip(labels, found.scores[at, : len(kept)], strict=True)) == kept
         assert (found.top[at, len(kept) :] == -1).all()
         assert np.isnan(found.scores[at, len(kept) :]).all()
+
+
+def test_a_mask_of_another_shape_is_refused():
+    whole = predictions_from_scores("ours", np.eye(3), 2)
+    with pytest.raises(DataError, match=r"exclude has shape \(2, 3\); .* shape of the predictions, \(3, 3\)"):
+        cut_predictions(whole, slice(None), sparse.csr_array(np.eye(2, 3)))
 
 
 @given(
@@ -117,8 +125,48 @@ def test_scores_that_single_precision_cannot_tell_apart_keep_their_order(kind, t
     path = tmp_path / ("scores.npz" if kind == "npz" else "scores.csv")
     write_predictions(path, theirs, kind)
     read = read_predictions(path, 2, 4)
-    assert read.top.tolist() == [[2, 0, 3, -1], [0, 1, -1, -1]]
-    np.testing.assert_allclose(read.scores[0, :3], theirs.scores[0, :3], rtol=1e-14)
+    assert read.top.tolist() == theirs.top.tolist()
+    np.testing.assert_array_equal(read.scores[0, :3], theirs.scores[0, :3])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "txt"])
+@given(
+    st.lists(st.floats(-1e38, 1e38).filter(bool), min_size=2, max_size=9),
+    st.floats(1e-30, 1e30),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scores_one_unit_in_the_last_place_apart_come_back_bit_by_bit(suffix, tmp_path, scores, score):
+    scores = np.array([[*scores, score, np.nextafter(score, 1e38), 5e-324, -1e-310]])
+    theirs = predictions_from_scores("theirs", scores, scores.size)
+    path = tmp_path / f"scores.{suffix}"
+    write_predictions(path, theirs, "csv" if suffix == "csv" else "text")
+    read = read_predictions(path, 1, scores.size)
+    np.testing.assert_array_equal(read.top, theirs.top)
+    np.testing.assert_array_equal(read.scores, theirs.scores)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**38), max_value=10**38), st.integers(-340, 37))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_decimal_is_read_as_python_reads_it(tmp_path, decimal, power):
+    texts = [text for text in (f"{decimal:f}", f"{decimal.scaleb(-39):e}", f"7e{power}") if float(text)]
+    (tmp_path / "scores.txt").write_text(" ".join(f"{at}:{text}" for at, text in reversed(list(enumerate(texts)))))
+    read = read_predictions(tmp_path / "scores.txt", 1, 3)
+    for label, score in zip(read.top[0], read.scores[0], strict=True):
+        assert label < 0 or score == float(texts[label])
+    assert (read.top >= 0).sum() == len(texts)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("kind", PREDICTION_FORMATS)
+def test_labels_that_score_zero_keep_their_places(kind, wide, tmp_path):
+    scores = np.array([[0.0, -1.0, 0.5 + wide * 1e-12, 0.0], [0.0, 0.0, -0.0, 0.0]])
+    ours = predictions_from_scores("ours", scores, 3)
+    path = tmp_path / ("scores.npz" if kind == "npz" else "scores.csv")
+    write_predictions(path, ours, kind)
+    read = read_predictions(path, 2, 4, k=3)
+    assert read.top.tolist() == ours.top.tolist() == [[2, 0, 3], [0, 1, 2]]
+    np.testing.assert_allclose(read.scores, ours.scores, rtol=1e-15, atol=1e-44)
+    assert ours.scores[0, 1] == 0  # what is written is a copy
 
 
 def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):

@@ -93,6 +93,50 @@ def test_a_matrix_of_lower_rank_gives_as_many_features_as_it_has() -> None:
     np.testing.assert_allclose(svd.singular_values, exact, rtol=1e-4)
 
 
+def falling(base: float, rows: int, columns: int) -> np.ndarray:
+    """A matrix of rank 30 whose singular values are the powers of base."""
+    rng = np.random.default_rng(5)
+    U, V = (np.linalg.qr(rng.standard_normal((size, 30)))[0] for size in (rows, columns))
+    return U * base ** np.arange(30) @ V.T
+
+
+@pytest.mark.parametrize("scale", [2.0**-48, 1.0, 2.0**45])
+@pytest.mark.parametrize(("rows", "columns"), [(300, 200), (40, 30), (60, 400)])
+@pytest.mark.parametrize("base", [0.6, 0.7])
+def test_directions_far_below_the_largest_are_found_and_serve_new_rows(base, rows, columns, scale) -> None:
+    whole = (falling(base, rows + 20, columns) * scale).astype(np.float32)
+    old, new = sparse.csr_array(whole[:rows]), sparse.csr_array(whole[rows:])
+    _, s, Vt = np.linalg.svd(old.toarray().astype(np.float64), full_matrices=False)
+    svd = truncated_svd(old, 20)
+    np.testing.assert_allclose(svd.singular_values, s[:20], rtol=1e-5)
+    exact = new @ Vt[:20].T
+    found = svd.transform(new)
+    found = found * np.sign(np.sum(found * exact, axis=0))
+    errors = np.linalg.norm(found - exact, axis=0) / np.linalg.norm(exact, axis=0)
+    assert errors.max() < 1e-3
+
+
+def test_one_feature_far_larger_than_all_others_hides_none_of_them() -> None:
+    rng = np.random.default_rng(0)
+    M = (rng.random((300, 100)) < 0.1) * 1.0
+    M[:, 0] = 1e3 * (1 + rng.random(300))
+    svd = truncated_svd(sparse.csr_array(M), 20, passes=30)
+    np.testing.assert_allclose(svd.singular_values, np.linalg.svd(M, compute_uv=False)[:20], rtol=1e-4)
+    np.testing.assert_allclose(truncated_svd(sparse.csr_array(M), 20).singular_values, svd.singular_values, rtol=0.05)
+    assert orthonormality(svd) < 1e-5
+
+
+@pytest.mark.parametrize("rows", [20, 80])
+@pytest.mark.parametrize("values", [[1.0, 1e-2, 1e-4, 1e-5], [3.0, 3.0], [1.0]])
+def test_a_matrix_with_few_rows_that_are_not_zero_gives_its_own_rank(values, rows) -> None:
+    rank = len(values)
+    X_few = np.zeros((rows, 50), np.float32)
+    X_few[np.arange(rank), np.arange(rank) * 2] = values
+    svd = truncated_svd(sparse.csr_array(X_few), 20)
+    np.testing.assert_allclose(svd.singular_values, values, rtol=1e-5)
+    assert np.isfinite(svd.features).all()
+
+
 def test_the_full_rank_is_allowed_on_either_side() -> None:
     for matrix in (X[:40], sparse.csr_array(X[:40].T)):
         svd = truncated_svd(matrix, 40)

@@ -165,6 +165,23 @@ def test_blocks_that_cannot_be_summed_are_named(blocks: list, message: str) -> N
         gram_sums(blocks)
 
 
+@pytest.mark.parametrize(
+    ("scale", "of_rows", "message"),
+    [
+        (1e200, 1, "projection holds values too large"),
+        (1e-200, 1, "projection holds values too small"),
+        (1e12, 1e27, "X of block 1 times the projection has values too large"),
+        (1e-12, 1e-22, "X times the projection has values too small"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_projection_beyond_what_can_be_squared_is_named(scale: float, of_rows: float, message: str) -> None:
+    T = random_projection(HARD.X.shape[1], 20).astype(np.float64) * scale
+    empty = sparse.csr_array((3, HARD.X.shape[1]), dtype=np.float32)
+    with pytest.raises(DataError, match=message):
+        fit_streamed([(empty, HARD.Y[:3]), (HARD.X.astype(np.float64) * of_rows, HARD.Y)], projection=T)
+
+
 def test_other_misuse_is_named() -> None:
     fac = fit_streamed([(HARD.X, HARD.Y)])
     with pytest.raises(DataError, match="X_new has 7 features"):

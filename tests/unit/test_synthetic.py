@@ -198,8 +198,9 @@ def test_weighting_by_propensity_helps_the_tail(bibtex):
     [
         ({"shape": "bibtx"}, "there is no shape 'bibtx'; expected one of bibtex, delicious"),
         ({"shape": replace(SMALL, n_train=0)}, "n_train is 0; expected a whole number of at least 1"),
-        ({"shape": replace(SMALL, labels=100)}, "labels of a row must be above 0 and at most 60.0; it is 100"),
-        ({"shape": replace(SMALL, terms=0)}, "terms of a row must be above 0 .*; it is 0"),
+        ({"shape": replace(SMALL, labels=100)}, "labels is 100; expected a finite number above 0 and of at most 60"),
+        ({"shape": replace(SMALL, terms=0)}, "terms is 0; expected a finite number above 0"),
+        ({"shape": replace(SMALL, terms=float("inf"))}, "terms is inf; expected a finite number above 0"),
         ({"shape": SMALL, "scale": 0}, "scale is 0; expected a finite number above 0"),
         ({"shape": SMALL, "scale": np.nan}, "scale is nan; expected a finite number above 0"),
         ({"shape": SMALL, "seed": -1}, "seed is -1; expected a whole number of at least 0"),

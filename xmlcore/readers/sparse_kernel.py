@@ -1,8 +1,9 @@
 """The compiled loop that parses lines of `labels index:value index:value`.
 
 It reads every byte once. Decimal numbers are gathered as an integer of up to 18 digits and a power of ten; with up to
-15 digits and a power within ±22 both are exact in float64, so the quotient or product is correctly rounded, and
-otherwise the error stays far below float32, in which the values are kept.
+15 digits and a power within ±22 both are exact in float64, so the quotient or product is correctly rounded. Others are
+long decimals: their error stays far below float32, in which features are kept, but not below float64. A reader of
+float64 has the loop run once more for their places, and reads them by Python.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ import numpy as np
 # the first field is a feature (LIBSVM, where `#` begins a comment and blank lines are no instances).
 NO_LABELS, XC, LIBSVM = 0, 1, 2
 
+# With up to so many digits, and a power of ten within so many, a decimal number is read exactly.
+_EXACT_DIGITS, _EXACT_POWER = 15, 22
+
 OK, LABEL, INDEX, COLON, VALUE, NOT_FINITE, FEATURE_RANGE, LABEL_RANGE, DUPLICATE = range(9)
 
 # Places in the report that the loop fills.
 CODE, POSITION, LINE, ROWS, N_FEATURES, N_LABELS, DETAIL = 0, 1, 2, 3, 4, 5, 6
 WIDEST_FEATURE, WIDEST_LABEL, VALUED_LABELS, REPEATED_LABELS, BLANK_LINES, DROPPED_LABELS = 7, 8, 9, 10, 11, 12
-REPORT_SIZE = 13
+LONG_DECIMALS = 13
+REPORT_SIZE = 14
 
 _SPACE, _TAB, _RETURN, _NEWLINE, _HASH, _COMMA, _COLON = 32, 9, 13, 10, 35, 44, 58
 _ZERO, _NINE, _PLUS, _MINUS, _DOT, _E_LARGE, _E_SMALL = 48, 57, 43, 45, 46, 69, 101
@@ -54,12 +59,17 @@ def _scaled(mantissa, exponent):
         return mantissa * _POWERS[exponent]
     if exponent >= -308:
         return mantissa / _POWERS[-exponent]
+    if exponent >= -616:
+        return mantissa / _POWERS[308] / _POWERS[-exponent - 308]
     return 0.0
 
 
 @numba.njit(cache=True, nogil=True)
 def _decimal(text, at):
-    """The decimal number that starts at `at`, and where it ends; the end is `at` where there is none."""
+    """The decimal number that starts at `at`, where it ends, and whether it is long (see above).
+
+    The end is `at` where there is none.
+    """
     start = at
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
@@ -86,7 +96,7 @@ def _decimal(text, at):
                 exponent -= 1
             at += 1
     if not seen:
-        return 0.0, start
+        return 0.0, start, False
     if text[at] == _E_SMALL or text[at] == _E_LARGE:
         at += 1
         minus = text[at] == _MINUS
@@ -94,12 +104,13 @@ def _decimal(text, at):
             at += 1
         power, end = _whole_number(text, at)
         if end == at:
-            return 0.0, start
+            return 0.0, start, False
         at = end
         power = min(power, 100_000)
         exponent += -power if minus else power
     value = _scaled(mantissa, exponent)
-    return (-value if negative else value), at
+    long = mantissa != 0 and (digits > _EXACT_DIGITS or abs(exponent) > _EXACT_POWER)
+    return (-value if negative else value), at, long
 
 
 @numba.njit(cache=True, nogil=True)
@@ -161,7 +172,7 @@ def _read_labels(text, at, n_labels, labels, filled, report):
             return at, filled
         relevant = True
         if text[end] == _COLON:
-            value, stop = _decimal(text, end + 1)
+            value, stop, _ = _decimal(text, end + 1)
             if stop == end + 1 or not np.isfinite(value):
                 report[CODE] = VALUE
                 return at, filled
@@ -192,7 +203,9 @@ def _read_labels(text, at, n_labels, labels, filled, report):
 
 
 @numba.njit(cache=True, nogil=True)
-def parse_lines(text, form, base, n_features, n_labels, features, values, row_features, labels, row_labels, report):
+def parse_lines(
+    text, form, base, n_features, n_labels, features, values, row_features, labels, row_labels, report, places
+):
     """Parses whole lines of bytes into the given arrays.
 
     Args:
@@ -203,6 +216,8 @@ def parse_lines(text, form, base, n_features, n_labels, features, values, row_fe
         features, values, row_features, labels, row_labels: int32, float32, int64, int32, int64, filled from the
             start: indices and values of all rows one after another, and how many each row has; the same for labels.
             Zero values are left out; features and labels of a row are put in order.
+        places: whether values, of float64, are to be filled with the places of long decimals in the text and with -1
+            for the others.
         report: int64 of REPORT_SIZE, zeros. CODE stays OK or says what is wrong at byte POSITION, in line LINE from 0.
     """
     # Typed, since numba compiles what is called with a literal 0 once more for that.
@@ -240,7 +255,7 @@ def parse_lines(text, form, base, n_features, n_labels, features, values, row_fe
                 report[CODE] = FEATURE_RANGE
                 report[DETAIL] = index + base
                 return
-            value, stop = _decimal(text, end + 1)
+            value, stop, long = _decimal(text, end + 1)
             ends = text[stop] == _NEWLINE or _is_blank(text[stop]) or (form == LIBSVM and text[stop] == _HASH)
             if stop == end + 1 or not ends:
                 report[CODE] = VALUE
@@ -252,7 +267,9 @@ def parse_lines(text, form, base, n_features, n_labels, features, values, row_fe
                 increasing = False
             previous = index
             features[filled] = index
-            values[filled] = value
+            if long:
+                report[LONG_DECIMALS] += 1
+            values[filled] = value if not places or value == 0 else (end + 1 if long else -1)
             filled += 1
             at = stop
         comment = text[at] == _HASH

@@ -6,6 +6,7 @@ file; the pieces of indices and values are joined one kind after the other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -19,6 +20,7 @@ from xmlcore.readers.files import DataFile, located
 
 _PIECE = 1 << 22
 _SHOWN = 40
+_NUMBER = re.compile(rb"[-+.0-9eE]+")
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def read_sparse_lines(
         n_features, n_labels: the widths if they are known; an index that does not fit is an error.
         max_columns: the bound on both where they are not known.
         called: what stands before a colon, for messages.
-        dtype: the precision of X.
+        dtype: the precision of X, float32 or float64; in float64 every value is the nearest to its decimal.
 
     Raises DataError, naming file and line, for anything else than such lines.
     """
@@ -82,9 +84,15 @@ def read_sparse_lines(
             labels = np.empty(len(piece) // 2 + 2, np.int32)
             counts, label_counts = np.empty(lines, np.int64), np.empty(lines, np.int64)
             report = np.zeros(kernel.REPORT_SIZE, np.int64)
-            kernel.parse_lines(text, form, base, *bounds, features, values, counts, labels, label_counts, report)
+            parts = (counts, labels, label_counts)
+            kernel.parse_lines(text, form, base, *bounds, features, values, *parts, report, False)
             if report[kernel.CODE] != kernel.OK:
                 raise _error(file, line, piece, report, base, n_features, n_labels, max_columns, called)
+            if dtype == np.float64 and report[kernel.LONG_DECIMALS]:
+                places = np.empty_like(values)
+                kernel.parse_lines(text, form, base, *bounds, features, places, *parts, np.zeros_like(report), True)
+                for at in np.flatnonzero(places[: report[kernel.N_FEATURES]] > 0):
+                    values[at] = float(_NUMBER.match(piece, int(places[at])).group())
             line += int(report[kernel.LINE])
             rows, filled, n_filled = (int(report[k]) for k in (kernel.ROWS, kernel.N_FEATURES, kernel.N_LABELS))
             feature_pieces.append(features[:filled].copy())
