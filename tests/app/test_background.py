@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import model, sources
 from pages.shared.settings import Settings
-from tests.app.test_frame import SECONDS, start
+from tests.app.helpers import SECONDS, start
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
 from xmlcore.store import Store
