@@ -25,7 +25,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.measure import number, write_table
-from tests.browser.conftest import (
+from tests.browser.chromium import (
     FLAGS,
     NO_CHROMIUM,
     SECONDS,

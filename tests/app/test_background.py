@@ -1,16 +1,20 @@
 """What a page shows when work behind it dies, is cancelled, or finds the disk full: a clear state, right numbers."""
 
+import contextlib
 import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import model, sources
 from pages.shared.settings import Settings
-from tests.app.test_frame import SECONDS, start
+from tests.app.helpers import SECONDS, start
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
 from xmlcore.store import Store
@@ -150,6 +154,43 @@ def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest
         assert "the disk is full" in status(app)
         assert ("factorised in" in status(app)) == (largest_in_a_thread == 5_000)
         assert cards(app) == before
+
+
+def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatch):
+    done = []
+
+    def counted(name: str) -> None:
+        real, together = getattr(model, name), threading.Barrier(4)
+
+        def work(*args: object) -> object:
+            done.append(name)
+            with contextlib.suppress(threading.BrokenBarrierError):
+                together.wait(1)  # where nobody waits for the first, all four come here
+            return real(*args)
+
+        monkeypatch.setattr(model, name, work)
+
+    counted("Model")
+    counted("solve_direct")
+    with ThreadPoolExecutor(4) as visitors:
+        answers = list(visitors.map(lambda _: model._answer(Settings(data=TITLE), ()), range(4)))
+    assert done == ["Model", "solve_direct"]
+    assert len({id(answer.evaluation) for answer in answers}) == 1
+
+
+def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():
+    asked = []
+
+    def scores_of(X: object, P: object, reg_lambda: float) -> np.ndarray:
+        asked.append(reg_lambda)
+        return np.empty(model.SCORE_BYTES // 3, np.uint8)
+
+    of = SimpleNamespace(
+        full=MADE, dataset=MADE, ready=True, projection=None, factorization=SimpleNamespace(scores_of=scores_of)
+    )
+    for reg_lambda in (1, 2, 3, 1, 4, 1, 3, 2):
+        model.scores_on_test(of, reg_lambda)
+    assert asked == [1, 2, 3, 4, 2]
 
 
 def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
@@ -12,6 +13,7 @@ from pages.shared import compare_baselines, comparison, show
 from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
+from xmlcore.figures import RIDGE_PS
 from xmlcore.predictions import predictions_from_ranking, predictions_from_scores, write_predictions
 
 
@@ -29,6 +31,13 @@ def test_the_page_shows_our_rows_and_the_papers():
     assert headings == ["Debtags: side by side", "What the paper reports", "Baselines, trained here"]
     app.selectbox(key="paper_data").set_value("Wiki10-31K").run()
     assert app.dataframe[-1].value.loc["XML-ridge with PS", "P@1"] == 90.01
+
+
+def test_the_papers_table_is_as_published_cell_by_cell(test_data):
+    published = pd.read_csv(test_data / "table1.csv", dtype=str).replace({"XML-ridge_PS": RIDGE_PS})
+    shown = comparison.table_1()
+    assert shown.shape == (25, 6)
+    assert shown.map(lambda cell: cell if isinstance(cell, str) else f"{cell:.2f}").equals(published)
 
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():

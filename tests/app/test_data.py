@@ -17,6 +17,7 @@ from pages.shared.data_profile import sentence
 from pages.shared.data_upload import limits_text
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.head_tail_words import NO_ORDER
+from tests.app.helpers import data_page, texts
 from xmlcore import Dataset, load_dataset
 from xmlcore.cost import BlockOutline, Outline, factorization_cost
 from xmlcore.profile import profile
@@ -25,7 +26,6 @@ from xmlcore.recipe import FeatureRecipe
 from xmlcore.sampling import sample_training
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 300
 BIG = Outline(1_000_000, 300_000, 13_000, (BlockOutline(200_000, np.full(200_000, 350), 5_000_000_000),), 5_000_000)
 
 
@@ -36,14 +36,6 @@ def small(n_train=60, n_labels=7, seed=0) -> Dataset:
     return Dataset("small", X[:n_train], Y[:n_train], X[n_train:], Y[n_train:])
 
 
-def data_page(**params: str) -> AppTest:
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
-    for key, value in params.items():
-        app.query_params[key] = value
-    app.run()
-    return app.switch_page("pages/data.py").run()
-
-
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files]).run()
     for _ in range(200):  # each run waits for the reading a while
@@ -51,10 +43,6 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
             return app
         app.run()
     raise AssertionError("the upload was not read")
-
-
-def texts(app: AppTest) -> str:
-    return "\n".join(each.value for kind in (app.markdown, app.caption, app.warning) for each in kind)
 
 
 def xc_files(data: Dataset, folder: Path) -> list[tuple[str, bytes]]:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import data_jobs
-from tests.app.test_data import data_page, texts
+from tests.app.helpers import data_page, texts
 from xmlcore import DataError
 from xmlcore.catalog import catalog_entries
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile

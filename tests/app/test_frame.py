@@ -11,16 +11,8 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import mirror, model, show
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.settings import Settings
+from tests.app.helpers import SECONDS, start
 from xmlcore import PROPENSITY_PRESETS
-
-SECONDS = 180
-
-
-def start(**params: str | list[str]) -> AppTest:
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
-    for key, value in params.items():
-        app.query_params[key] = value
-    return app.run()
 
 
 def lambda_slider(app: AppTest):

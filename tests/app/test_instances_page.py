@@ -1,4 +1,4 @@
-"""The Instances page itself, run on the small data set of `test_instances.py`."""
+"""The Instances page itself, run on a data set small enough to check by brute force."""
 
 import re
 import threading
@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import instance_find as find
 from pages.shared import model, sources
 from pages.shared.frame import PAGES, plain_markdown
-from tests.app.test_instances import BUILT, LABELS, RAW, SAME, K, answer_at
+from tests.app.tiny import BUILT, LABELS, RAW, SAME, K, answer_at
 from xmlcore import Dataset
 from xmlcore.figures import RIDGE_PS
 

@@ -1,14 +1,27 @@
-"""What Tune fills in behind the page: how far the held-out path is, and what it says was left out."""
+"""What Tune fills in behind the page: the path, all test instances where a sample was answered on, the frontier."""
 
+import base64
+import json
+import re
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from pages.shared import behind, model, paths
+from pages.shared import behind, model, paths, sources
 from pages.shared.settings import Settings
-from xmlcore import RidgeFactorization, evaluate_scores, inverse_propensity, make_dataset
+from tests.app.helpers import SECONDS, start, texts
+from xmlcore import (
+    RidgeFactorization,
+    evaluate_scores,
+    inverse_propensity,
+    make_dataset,
+    metric_inverse_propensity,
+    solve_direct,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +60,77 @@ def test_a_family_is_called_a_source_package_only_in_the_data_sets_of_debian_pac
     assert paths.held_out_text(of_debian).endswith("trained without its whole family (its source package)")
     assert paths.held_out_text(answer).endswith("trained without its whole family")
     assert paths.held_out_text(replace(answer, model=alone)).endswith("trained without itself")
+
+
+MADE = make_dataset("bibtex", scale=0.3)
+# A third of the test instances have none of the features.
+SAMPLED = replace(MADE, X_test=sparse.csr_array(MADE.X_test * (np.arange(MADE.n_test) % 3 > 0)[:, None]))
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """A data set of which the page answers on a sample of 200 test instances."""
+    monkeypatch.setattr(model, "SAMPLE_SCORES", 0)
+    monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(sources, "names", lambda: ["Sampled"])
+    monkeypatch.setattr(sources, "raw", lambda title: SAMPLED)
+    return SAMPLED
+
+
+def run_until(app, there):
+    """The app, run again as often as its page asks, until what is filled in behind the page is there."""
+    deadline = time.monotonic() + SECONDS
+    while not there(app):
+        assert time.monotonic() < deadline, texts(app)
+        time.sleep(behind.POLL_SECONDS)  # work behind the pages waits for a visitor who comes more often
+        assert not app.run().exception
+    return app
+
+
+def test_a_sampled_page_says_so_and_then_has_the_numbers_of_all_test_instances(sampled):
+    app = start(A="0.8", K="4")
+    whole = sampled.n_test
+    assert f"a sample of 200 of {whole:,} test instances" in texts(app)
+    empty = np.count_nonzero(model.model_of("Sampled", "").rows % 3 == 0)
+    assert f"{empty} of them without any feature of the training instances: all scores are 0 there" in texts(app)
+    run_until(app, lambda app: "On all" in texts(app))
+    told = re.search(rf"On all {whole:,} test instances: (.*)", texts(app)).group(1)
+    scores = solve_direct(sampled.X_train, sampled.Y_train, sampled.X_test, 3.0)
+    theta, ruler = inverse_propensity(sampled.Y_train, 0.8, 1.5), metric_inverse_propensity(sampled)
+    both = evaluate_scores(scores, sampled.Y_test, theta, ruler, (4,))
+    expected = [100 * each.metrics[m][4] for m in ("precision", "psprecision") for each in (both.ridge, both.ps)]
+    assert [float(number) for number in re.findall(r"[\d.]+(?= %)", told)] == pytest.approx(expected, abs=0.03)
+    assert "are being evaluated behind the page" not in texts(app)
+
+
+def drawn(app, name):
+    """The traces of a chart; none where the page has no such chart."""
+    specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart") if each.key == name]
+    return [trace for spec in specs for trace in spec["data"]]
+
+
+def points_of(trace):
+    """A trace's points as pairs: Plotly writes an array as base64."""
+    axes = [trace["x"], trace["y"]]
+    return list(zip(*(np.frombuffer(base64.b64decode(a["bdata"]), a["dtype"]).tolist() for a in axes), strict=True))
+
+
+def test_the_curves_of_the_page_are_solid_on_test_instances_and_dashed_held_out(sampled):
+    app = run_until(start(), lambda app: drawn(app, "path_precision"))
+    for name in ("path_precision", "path_psprecision"):
+        lines = [trace for trace in drawn(app, name) if "line" in trace]
+        assert [trace["line"]["dash"] for trace in lines] == ["solid", "solid", "dash", "dash"]
+        rows = ["a sample of 200"] * 2 + ["held out"] * 2
+        assert all(each in trace["hovertemplate"] for each, trace in zip(rows, lines, strict=True))
+
+
+def test_a_link_that_asks_for_the_search_shows_every_setting_and_the_frontier_of_the_best(sampled):
+    app = start(search="true")
+    run_until(app, lambda app: drawn(app, "tradeoff") and len(drawn(app, "tradeoff")[0]["customdata"]) == 12 * 8 * 3)
+    dots, line = drawn(app, "tradeoff")[:2]
+    points = points_of(dots)
+    best = {a for a in points if not any(b != a and b[0] >= a[0] and b[1] >= a[1] for b in points)}
+    assert points_of(line) == sorted(best)
+    at, name = next((at, name) for at, name in enumerate(dots["customdata"]) if name.endswith("A = 0, B = 1.5"))
+    app = start(reg_lambda=re.match(r"λ = (\S+),", name).group(1))
+    assert points[at] == pytest.approx([float(app.metric[card].value) for card in (2, 5)], abs=0.6)  # P@5 and PSP@5

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from pages.shared.frame import PAGES
-from tests.browser.conftest import wait_until_idle
+from tests.browser.chromium import wait_until_idle
 
 PATHS = ["", *(entry.path.removeprefix("pages/").removesuffix(".py") for entry in PAGES[1:])]
 

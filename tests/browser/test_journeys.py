@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.conftest import click_in_table, wait_until_factorised, wait_until_idle
+from tests.browser.chromium import click_in_table, wait_until_factorised, wait_until_idle
 from xmlcore import fit_features, load_dataset, solve_direct
 from xmlcore.predictions import predictions_from_scores, write_predictions
 

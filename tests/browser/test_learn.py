@@ -6,7 +6,7 @@ import pytest
 
 from pages.shared.learn_questions import QUESTIONS
 from pages.shared.settings import settings_text
-from tests.browser.conftest import click_in_table, wait_until_idle
+from tests.browser.chromium import click_in_table, wait_until_idle
 
 SECONDS = 60_000
 

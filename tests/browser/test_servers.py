@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.browser.conftest import Server, card_numbers, slider_value
+from tests.browser.chromium import Server, card_numbers, slider_value
 
 # When the cards were drawn, in the browser's own milliseconds since it asked for the page.
 CARDS_DRAWN = """setInterval(() => {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from tests.browser.conftest import (
+from tests.browser.chromium import (
     card_numbers,
     set_slider,
     slider,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import SECONDS, card_numbers, wait_until_idle
+from tests.browser.chromium import SECONDS, card_numbers, wait_until_idle
 from tests.mulan import load_mulan
 from xmlcore.readers import write_npz, write_xc_text
 

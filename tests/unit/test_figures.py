@@ -1,5 +1,7 @@
 """The figures draw what they are given: heights, cuts, names and shares, and nothing but vectors."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,7 @@ def test_every_seen_label_is_drawn_with_its_own_name_and_frequency():
     counts = np.array([0, 7, 1, 30, 7])
     (points,) = label_frequencies(counts, ["unseen", "b", "c", "most", "e"]).data
     assert list(points.customdata) == ["most", "b", "e", "c"]
+    assert points.hovertemplate.startswith("%{customdata}<br>rank %{x:,}, on %{y:,} ")
     assert list(points.y) == [30, 7, 7, 1]
     assert list(points.x) == [1, 2, 3, 4]
 
@@ -112,14 +115,34 @@ def test_heights_are_written_where_they_are_asked_for():
 
 def test_a_figure_has_axis_titles_and_only_vector_marks():
     counts, names = profile(40)
-    for figure in (
-        label_frequencies(counts, names),
-        head_torso_tail_lines(counts, names, 3, 9),
-        grouped_bars(["a"], {RIDGE: np.array([1.0])}, x_title="x", y_title="y"),
-    ):
-        assert figure.layout.xaxis.title.text
-        assert figure.layout.yaxis.title.text
+    for figure in (label_frequencies(counts, names), head_torso_tail_lines(counts, names, 3, 9)):
+        assert figure.layout.xaxis.title.text == "Label, by rank of frequency"
+        assert figure.layout.yaxis.title.text == "Training instances"
         assert not any(trace.type.endswith("gl") for trace in figure.data)
+
+
+ONE = np.ones(1)
+TITLED = {
+    "grouped_bars": partial(grouped_bars, ["a"], {RIDGE: ONE}),
+    "system_bars": partial(system_bars, ["P@1"], {RIDGE: ONE, "another": ONE}),
+    "curves": partial(curves, [Curve(RIDGE, ONE, ONE, "test")]),
+    "tradeoff": partial(tradeoff, ONE, ONE, ["a setting"], np.array([0])),
+}
+
+
+@pytest.mark.parametrize("made", TITLED.values(), ids=TITLED)
+def test_a_figure_has_the_axis_titles_that_are_given_and_only_vector_marks(made):
+    figure = made(x_title="what x is", y_title="what y is")
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("what x is", "what y is")
+    assert not any(trace.type.endswith("gl") for trace in figure.data)
+
+
+def test_a_curve_that_is_held_out_is_dashed_with_open_marks_in_its_variants_colour():
+    lines = [Curve(RIDGE_PS, ONE, ONE, rows, dashed=rows == "held out") for rows in ("test", "held out")]
+    test, held_out = curves(lines, x_title="x", y_title="y").data
+    assert (test.line.dash, held_out.line.dash) == ("solid", "dash")
+    assert (test.marker.symbol, held_out.marker.symbol) == ("diamond", "diamond-open")
+    assert test.line.color == held_out.line.color
 
 
 NAMES = ("cat <b> & co", "<script>x</script>", "&lt;", "%{y}", 'a "quoted" name')

@@ -1,6 +1,7 @@
 """Ridge regression against float64 brute force on data where careless code goes wrong, in both forms."""
 
-from dataclasses import dataclass
+import tracemalloc
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -180,15 +181,49 @@ def test_a_memory_budget_too_small_for_Q_changes_no_number(case):
     )
 
 
-def test_more_labels_than_training_rows_leave_the_dual_without_Q():
-    data = hard_data(60, 200, n_labels=500, n_new=50)
-    fac = RidgeFactorization.fit(data.X, data.Y)
+@pytest.mark.parametrize(("labels_of_a_row", "with_Q"), [(1, False), (250, True)])
+def test_the_dual_keeps_Q_for_many_labels_only_where_rows_have_many_of_them(labels_of_a_row, with_Q):
+    # Each of 60 rows hands its vote to its labels, which takes less than a product with Q where these are few.
+    data = hard_data(60, 200, n_new=50)
+    columns = (np.arange(60)[:, None] + np.arange(labels_of_a_row)) % 500
+    Y = sparse.csr_array(
+        (np.ones(columns.size, np.float32), columns.ravel(), np.arange(61) * labels_of_a_row), shape=(60, 500)
+    )
+    fac = RidgeFactorization.fit(data.X, Y)
     assert fac.form == "dual"
-    assert (fac.Q is None) == (60 + 40 * data.Y.nnz / fac.eigenvalues.size < 500)
-    few = RidgeFactorization.fit(data.X, sparse.csr_array((data.Y.multiply(np.arange(500) % 50 == 0)).tocsr()))
-    assert few.Q is None
-    expected = brute_force(data.X, few.Y_train, data.X_new, 3.0)
-    assert distance(few.scores(few.project(data.X_new), 3.0), expected) < 1e-5
+    assert (fac.Q is not None) == with_Q
+    expected = brute_force(data.X, Y, data.X_new, 3.0)
+    assert distance(fac.scores(fac.project(data.X_new), 3.0), expected) < 1e-5
+
+
+def peak_bytes(work):
+    """What the work returns, and the most bytes that it held at once."""
+    tracemalloc.start()
+    try:
+        return work(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_projection_of_many_rows_never_holds_their_products_with_all_training_rows():
+    data = hard_data(300, 400, n_new=4_000)
+    fac = RidgeFactorization.fit(data.X, data.Y, memory_budget=500_000)
+    assert fac.form == "dual"
+    P, peak = peak_bytes(lambda: fac.project(data.X_new))
+    products = 8 * data.X_new.shape[0] * fac.n_train
+    assert peak - P.nbytes < products / 4
+
+
+def test_weights_in_the_blocks_that_the_memory_budget_allows_are_all_weights(case):
+    budget, bytes_each = 40_000, 8 * case.fac.n_features
+    small = replace(case.fac, memory_budget=budget)
+    blocks = small.label_blocks(bytes_each)
+    assert len(blocks) > 1
+    assert all((block.stop - block.start) * bytes_each <= budget for block in blocks)
+    whole = case.fac.weights(2.0)
+    np.testing.assert_array_equal([label for block in blocks for label in range(whole.shape[1])[block]], np.arange(40))
+    parts = [small.weights(2.0, labels=block) for block in blocks]
+    assert distance(np.hstack(parts), whole) < 1e-6
 
 
 def test_either_form_gives_the_same_scores():

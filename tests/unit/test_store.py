@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from tests.full_disk import full_disk
+from tests.unit.helpers import leftovers
 from xmlcore.checks import DataError
 from xmlcore.store import Store, StoreError, default_folder, get_features, put_features
 
@@ -29,10 +30,6 @@ def entry_files(store, pattern="*/*"):
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def leftovers(store):
-    return sorted(path.name for path in (store.folder / "store").iterdir() if "." not in path.name)
 
 
 NUMBERS = np.arange(1000, dtype=np.float32)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.unit.test_store import leftovers
+from tests.unit.helpers import leftovers
 from xmlcore.store import Store
 
 

@@ -1,0 +1,23 @@
+"""What the tests of the pages share: the app opened by a link, and what it says."""
+
+from streamlit.testing.v1 import AppTest
+
+SECONDS = 300  # that a page may take on a busy machine
+
+
+def start(**params: str | list[str]) -> AppTest:
+    """The app on Tune, opened by a link with these settings."""
+    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
+    for key, value in params.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def data_page(**params: str) -> AppTest:
+    """The app on Data, opened by a link with these settings."""
+    return start(**params).switch_page("pages/data.py").run()
+
+
+def texts(app: AppTest) -> str:
+    """What the page says, warnings included."""
+    return "\n".join(each.value for kind in (app.markdown, app.caption, app.warning) for each in kind)

@@ -1,0 +1,78 @@
+"""A data set of ten words and six labels, small enough to check by brute force, and answers on it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from scipy import sparse
+
+from pages.shared import model
+from pages.shared.settings import Settings
+from xmlcore import (
+    Dataset,
+    RidgeFactorization,
+    default_recipe,
+    evaluate_scores,
+    fit_features,
+    inverse_propensity,
+)
+
+WORDS = ["chess", "board", "engine", "network", "server", "python", "library", "music", "player", "mail"]
+LABELS = ["games", "use::net", "<b>lib</b>", "sound", "rare_one", "never"]
+K = 2
+
+
+def tiny() -> Dataset:
+    """120 texts of ten words whose labels follow the words, one label on few of them and one on none."""
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(0.7, (120, len(WORDS)))
+    counts[100:, 9] = 0
+    counts[110] = 0
+    Y = np.stack(
+        [
+            counts[:, 0] + counts[:, 1] > 1,
+            counts[:, 3] + counts[:, 4] > 1,
+            counts[:, 5] + counts[:, 6] > 1,
+            counts[:, 7] + counts[:, 8] > 1,
+            (counts[:, 0] > 1) & (counts[:, 2] > 0),
+            np.zeros(120, dtype=bool),
+        ],
+        axis=1,
+    )
+    Y &= rng.random(Y.shape) < 0.8
+    X, Y = sparse.csr_array(counts.astype(np.float32)), sparse.csr_array(Y.astype(np.float32))
+    return Dataset(
+        name="tiny",
+        X_train=X[:90],
+        Y_train=Y[:90],
+        X_test=X[90:],
+        Y_test=Y[90:],
+        feature_names=np.array(WORDS),
+        label_names=np.array(LABELS),
+        train_names=np.array([f"train-{i}" for i in range(90)]),
+        test_names=np.array([f"doc-{i}" for i in range(30)]),
+        feature_kind="counts",
+    )
+
+
+RAW = tiny()
+BUILT, FITTED = fit_features(RAW, default_recipe(RAW))
+SAME = Settings("tiny", reg_lambda=0.5, reg_lambda_ps=0.5, K=K)
+OWN = Settings("tiny", reg_lambda=0.5, own_lambda_ps=True, reg_lambda_ps=2.0, K=K)
+
+
+def answer_at(settings: Settings, ready: bool = True) -> model.Answer:
+    """The answer at these settings, made without a page; not ready as long as the factorisation is missing."""
+    fac = RidgeFactorization.fit(BUILT.X_train, BUILT.Y_train)
+    P = fac.project(BUILT.X_test)
+    theta = inverse_propensity(BUILT.Y_train, settings.A, settings.B)
+    evaluation = evaluate_scores(
+        fac.scores(P, settings.reg_lambda),
+        BUILT.Y_test,
+        theta,
+        theta,
+        (1, settings.K),
+        scores_ps=fac.scores(P, settings.reg_lambda_ps),
+    )
+    known = {"factorization": fac, "projection": P} if ready else {"factorization": None, "projection": None}
+    made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, shown_title="tiny", ready=ready, **known)
+    return model.Answer(made, settings, evaluation, theta, theta)
