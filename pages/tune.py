@@ -52,13 +52,13 @@ def of_all(polls: bool) -> None:
     if work.done and polls:
         st.rerun()
     K = answer.K
-    for evaluation in work.results:
+    for point in work.results:
         values = [
-            f"{SHORT_NAMES[metric]}@{K} {show.percent(evaluation.ridge.metrics[metric][K])} and, with PS, "
-            f"{show.percent(evaluation.ps.metrics[metric][K])}"
+            f"{SHORT_NAMES[metric]}@{K} {show.percent(point.ridge[metric][K])} and, with PS, "
+            f"{show.percent(point.ps[metric][K])}"
             for metric in show.MAIN_METRICS
         ]
-        st.markdown(f"On all {evaluation.n_rows:,} test instances: {'; '.join(values)}.")
+        st.markdown(f"On all {answer.model.full.n_test:,} test instances: {'; '.join(values)}.")
     if not work.done:
         behind.want(work)
         st.caption(f"All {answer.model.full.n_test:,} test instances are being evaluated behind the page.")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pages.shared.model import Answer
+from pages.shared.settings import K_MAX
 from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
 from xmlcore.evaluation import VariantResult, evaluate_ranking
@@ -53,7 +54,9 @@ def read_other(name: str, content: bytes, answer: Answer) -> Predictions:
         found = read_predictions(
             path, full.n_test, full.n_labels, instance_names=full.test_names, label_names=full.label_names
         )
-    other = replace(cut_to_answer(found, answer), name=Path(name).name)
+    other = cut_to_answer(found, answer)  # what was masked is replaced by what came after it in the file
+    top, scores = (each[:, :K_MAX].copy() for each in (other.top, other.scores))
+    other = replace(other, name=Path(name).name, top=top, scores=scores)
     if not (other.top >= 0).any():
         raise DataError(f"{name} has no prediction for the test instances shown")
     return other

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
 from pages.shared.settings import Settings, counted, held
+from pages.shared.sizes import held_bytes
 from xmlcore import (
     DataError,
     Dataset,
@@ -75,7 +76,7 @@ class Progress:
 
 @cache
 def store() -> Store | None:
-    """The cache on disk, or None where there is no folder for it; `store_error` says why."""
+    """The cache on disk, or None where there is no folder that it can use."""
     try:
         return Store()
     except StoreError:
@@ -151,7 +152,9 @@ class Model:
             else:
                 self._factorize_elsewhere(store())
         except Exception as error:
-            self.progress.error = str(error)  # a thread has nobody to raise to: the page shows it
+            self.progress.error = (
+                str(error) or type(error).__name__
+            )  # a thread has nobody to raise to: the page shows it
             self.progress.finished = time.monotonic()
 
     def _factorize_elsewhere(self, kept: Store) -> None:
@@ -294,6 +297,11 @@ class Answer:
         return self.model.dataset
 
     @property
+    def n_bytes(self) -> int:
+        """About what the answer holds beside its model."""
+        return held_bytes((self.evaluation, self.theta, self.metric_theta))
+
+    @property
     def K(self) -> int:
         """K, cut to the number of labels."""
         return min(self.settings.K, self.dataset.n_labels)
@@ -340,7 +348,7 @@ def _answer(settings: Settings, metric_AB: tuple[float, ...]) -> Answer:
 
 
 @cached(
-    LRUCache(ANSWER_BYTES, getsizeof=lambda found: 2 * found[0].ridge.top.nbytes),
+    LRUCache(ANSWER_BYTES, getsizeof=held_bytes),
     key=lambda model, settings, metric_AB: (model.full.fingerprint, settings, metric_AB),
     condition=threading.Condition(),
 )
