@@ -49,8 +49,8 @@ def of_all(polls: bool) -> None:
     if not answer.model.ready:
         return
     work = sample.whole_test_set(answer)
-    if work.done and polls:
-        st.rerun()
+    if work.done == polls:
+        st.rerun()  # the whole page once more, which begins to poll, or ends it
     K = answer.K
     for point in work.results:
         values = [
@@ -59,6 +59,7 @@ def of_all(polls: bool) -> None:
             for metric in show.MAIN_METRICS
         ]
         st.markdown(f"On all {answer.model.full.n_test:,} test instances: {'; '.join(values)}.")
+    show.failure("The evaluation of all test instances", work)
     if not work.done:
         behind.want(work)
         st.caption(f"All {answer.model.full.n_test:,} test instances are being evaluated behind the page.")
@@ -78,11 +79,12 @@ def along_lambda(polls: bool) -> None:
         return
     work = paths.paths(answer)
     unfinished = [each for each in work if not each.done]
+    if bool(unfinished) != polls:
+        st.rerun()
     if unfinished:
         behind.want(unfinished[0])
         st.progress(paths.fraction(work), text=paths.progress_text(work))
-    elif polls:
-        st.rerun()  # the whole page once more, now without polling
+    show.failure("The path", *work)
     for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
         name = f"{SHORT_NAMES[metric]}@{answer.K}"
         lines = paths.lines(answer, work, metric)
@@ -116,14 +118,15 @@ def reach(polls: bool) -> None:
         st.caption("The search begins when the matrix is factorised.")
         return
     work = search.search(answer)
+    if not work.done and not wanted:
+        st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
+        return
+    if work.done == polls:
+        st.rerun()
     if not work.done:
-        if not polls:
-            st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
-            return
         behind.want(work)
         st.progress(work.fraction, text=f"{len(work.results)} of {work.n_steps} settings")
-    elif polls:
-        st.rerun()
+    show.failure("The search", work)
     found = list(work.results)
     if found:
         points = search.plane(found, answer.K)

@@ -1,4 +1,4 @@
-"""Work behind the pages: what is kept of it stays within its bytes."""
+"""Work behind the pages: what is kept of it stays within its bytes, and what failed is told and can be tried again."""
 
 import time
 from collections import OrderedDict
@@ -6,9 +6,11 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from pages.shared import behind, model, paths, sources
+from pages.shared import behind, compression, model, paths, sample, search, sources
+from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
+from tests.app.test_frame import start
 from xmlcore.synthetic import make_dataset
 
 SECONDS = 40
@@ -88,3 +90,37 @@ def test_a_path_keeps_metrics_only_and_an_answer_is_counted_whole(fillings):
     evaluation = answer.evaluation
     arrays = (evaluation.ridge.top, evaluation.ps.top, evaluation.ridge.label_hits, evaluation.ps.label_hits)
     assert model._evaluated.cache.currsize >= sum(array.nbytes for array in arrays) + 2 * answer.theta.nbytes
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "module", "function", "told"),
+    [
+        ("tune", {}, paths, "lambda_path", "The path ended early: this is broken"),
+        ("tune", {}, paths, "held_out_path", "The path ended early: this is broken"),
+        ("tune", {"search": "true"}, search, "search_settings", "The search ended early: this is broken"),
+        ("tune", {}, sample, "evaluate_streamed", "The evaluation of all test instances ended early: this is broken"),
+        ("compress", {}, compression, "_quick_steps", "The compression ended early: this is broken"),
+    ],
+)
+@pytest.mark.usefixtures("made", "fillings")
+def test_work_that_fails_behind_a_page_is_told_there_and_can_be_tried_again(
+    monkeypatch, page, address, module, function, told
+):
+    def broken(*_, **__):
+        raise ValueError("this is broken")
+
+    whole = getattr(module, function)
+    monkeypatch.setattr(module, function, broken)
+    app = start(**address)
+    until(lambda: model.model_of(TITLE, "").ready)
+    if page != "tune":
+        app.switch_page(f"pages/{page}.py")
+
+    def errors() -> list[str]:
+        assert not app.run().exception
+        return [each.value for each in app.error]
+
+    until(lambda: plain_markdown(told) in errors())
+    monkeypatch.setattr(module, function, whole)
+    next(each for each in app.button if each.label == "Try again").click().run()
+    until(lambda: not errors() and not any(work.error for work in behind._fillings.values()))
