@@ -148,11 +148,11 @@ def page(polls: bool) -> None:
     if not quick and not ask_for_large_w():
         return
     filled = work.curves(answer)
-    if filled.error:
-        st.error(f"The weights could not be compressed: {filled.error}", icon=":material/error:")
+    if filled.done == polls:
+        st.rerun()  # the whole page once more, which begins to poll, or ends it
+    if filled.error is not None:
+        show.failure("The compression", filled)
         return
-    if filled.done and polls:
-        st.rerun()
     if quick or filled.done:
         of_the_share(share)
     st.subheader("Along the kept share")

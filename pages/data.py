@@ -1,6 +1,6 @@
 """Data: what is in it?"""
 
-from pages.shared import data_choose, data_export, data_features, data_profile, frame, model
+from pages.shared import data_cache, data_choose, data_export, data_features, data_profile, frame, model
 
 settings = frame.guard()
 of = model.model_of(settings.data, settings.features)
@@ -17,3 +17,6 @@ data_features.section(of)
 # Another data set: one's own, or one of the catalog; and this one to take away.
 data_choose.section()
 data_export.section(of)
+
+# What is kept between two starts of the server, and a button that removes it.
+data_cache.section(of)

@@ -40,25 +40,27 @@ show.notes(answer)
 
 # Where the numbers are of a sample: how far off they may be, and then those of all test instances.
 def of_all(polls: bool) -> None:
-    near = sample.intervals(answer)
-    widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
+    widths = "; ".join(
+        f"{name}@{answer.K} ± {ridge:.2f} and, with PS, ± {ps:.2f}"
+        for name, (ridge, ps) in sample.intervals(answer).items()
+    )
     st.caption(
-        f"Only this random sample is scored, so that λ answers quickly. Its 95 % interval for {RIDGE} without PS, in "
-        f"points: {widths}."
+        f"Only this random sample is scored, so that λ answers quickly. Its 95 % intervals, in points: {widths}."
     )
     if not answer.model.ready:
         return
     work = sample.whole_test_set(answer)
-    if work.done and polls:
-        st.rerun()
+    if work.done == polls:
+        st.rerun()  # the whole page once more, which begins to poll, or ends it
     K = answer.K
-    for evaluation in work.results:
+    for point in work.results:
         values = [
-            f"{SHORT_NAMES[metric]}@{K} {show.percent(evaluation.ridge.metrics[metric][K])} and, with PS, "
-            f"{show.percent(evaluation.ps.metrics[metric][K])}"
+            f"{SHORT_NAMES[metric]}@{K} {show.percent(point.ridge[metric][K])} and, with PS, "
+            f"{show.percent(point.ps[metric][K])}"
             for metric in show.MAIN_METRICS
         ]
-        st.markdown(f"On all {evaluation.n_rows:,} test instances: {'; '.join(values)}.")
+        st.markdown(f"On all {answer.model.full.n_test:,} test instances: {'; '.join(values)}.")
+    show.failure("The evaluation of all test instances", work)
     if not work.done:
         behind.want(work)
         st.caption(f"All {answer.model.full.n_test:,} test instances are being evaluated behind the page.")
@@ -78,11 +80,12 @@ def along_lambda(polls: bool) -> None:
         return
     work = paths.paths(answer)
     unfinished = [each for each in work if not each.done]
+    if bool(unfinished) != polls:
+        st.rerun()
     if unfinished:
         behind.want(unfinished[0])
         st.progress(paths.fraction(work), text=paths.progress_text(work))
-    elif polls:
-        st.rerun()  # the whole page once more, now without polling
+    show.failure("The path", *work)
     for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
         name = f"{SHORT_NAMES[metric]}@{answer.K}"
         lines = paths.lines(answer, work, metric)
@@ -116,14 +119,15 @@ def reach(polls: bool) -> None:
         st.caption("The search begins when the matrix is factorised.")
         return
     work = search.search(answer)
+    if not work.done and not wanted:
+        st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
+        return
+    if work.done == polls:
+        st.rerun()
     if not work.done:
-        if not polls:
-            st.caption("Tries coarse values of λ, A and B on the test instances, one after the other.")
-            return
         behind.want(work)
         st.progress(work.fraction, text=f"{len(work.results)} of {work.n_steps} settings")
-    elif polls:
-        st.rerun()
+    show.failure("The search", work)
     found = list(work.results)
     if found:
         points = search.plane(found, answer.K)

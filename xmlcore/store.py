@@ -24,7 +24,7 @@ import stat
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,9 +224,12 @@ class Store:
         """The bytes that the entries take on the disk."""
         return sum(_tree_bytes(version) for version in self._all())
 
-    def clear(self) -> None:
-        """Removes every entry. Arrays that are in use stay readable."""
+    def clear(self, spared: Collection[str] = ()) -> None:
+        """Removes every entry, but none whose key begins with one of `spared`. Arrays in use stay readable."""
         for version in self._all():
+            with suppress(OSError, _Damaged):
+                if spared and _read_manifest(version)["key"].startswith(tuple(spared)):
+                    continue
             self._remove(version)
         self._sweep()
 

@@ -6,18 +6,22 @@ what keeps a piece of work going; when its visitors have moved the sliders on, i
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from cachetools import LRUCache
+from pages.shared.sizes import held_bytes
 
 Step = TypeVar("Step")
+FILLED_BYTES = 64 << 20
 POLL_SECONDS = 2.0
 _FORGOTTEN_AFTER = 3 * POLL_SECONDS
 QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
+_log = logging.getLogger(__name__)
 
 
 class Filling(Generic[Step]):
@@ -30,12 +34,13 @@ class Filling(Generic[Step]):
         reported: how much of the whole work is done, where one that takes long within a step reports it.
     """
 
-    def __init__(self, make_steps: Callable[[], Iterator[Step]], n_steps: int) -> None:
+    def __init__(self, make_steps: Callable[[], Iterator[Step]], n_steps: int, works_with: int = 0) -> None:
         self.results: list[Step] = []
         self.n_steps = n_steps
         self.error: str | None = None
         self.reported = 0.0
         self.wanted = 0.0
+        self._works_with, self._results_bytes = works_with, 0
         self._make_steps: Callable[[], Iterator[Step]] | None = make_steps
         self._steps: Iterator[Step] | None = None
 
@@ -49,33 +54,55 @@ class Filling(Generic[Step]):
         """How much of the work is done, from 0 to 1."""
         return min(max(len(self.results) / max(self.n_steps, 1), self.reported), 1.0)
 
+    @property
+    def n_bytes(self) -> int:
+        """About what its results hold and, until it is done, what it works with."""
+        return self._results_bytes + (0 if self.done else self._works_with)
+
     def step(self) -> None:
         """Takes the next step; only the worker calls this."""
         _at_work.filling = self
-        if self._steps is None:
-            self._steps = self._make_steps()
         try:
-            self.results.append(next(self._steps))
+            if self._steps is None:
+                self._steps = self._make_steps()
+            result = next(self._steps)
+            self._results_bytes += held_bytes(result)
+            self.results.append(result)
         except StopIteration:
             self.n_steps = len(self.results)
-        except Exception as error:
-            self.error = str(error)  # a thread has nobody to raise to: the page shows it
+        except Exception as error:  # a thread has nobody to raise to: `show.failure` tells it on the page
+            self.error = str(error) or type(error).__name__
+            _log.exception("work behind the page ended early")
         if self.done:  # what was worked with, a model of some GB perhaps, is not kept for the results' sake
             self._make_steps = self._steps = None
 
 
 _at_work = threading.local()  # its filling: whose step this thread takes
-_fillings: LRUCache[object, Filling] = LRUCache(32)
+_fillings: OrderedDict[object, Filling] = OrderedDict()  # the one asked for last at the end
 _changed = threading.Condition()
 _worker: threading.Thread | None = None
 
 
-def filling(key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int) -> Filling[Step]:
-    """The work of that key, made at the first call; it is not worked on before somebody wants it."""
+def filling(key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int, works_with: int = 0) -> Filling[Step]:
+    """The work of that key, made at the first call; it is not worked on before somebody wants it.
+
+    works_with: about the bytes that it holds, beside its results, until it is done. Of all work, what was asked for
+    last is kept, as much as FILLED_BYTES take.
+    """
     with _changed:
         if key not in _fillings:
-            _fillings[key] = Filling(make_steps, n_steps)
+            _fillings[key] = Filling(make_steps, n_steps, works_with)
+        _fillings.move_to_end(key)
+        while len(_fillings) > 1 and sum(work.n_bytes for work in _fillings.values()) > FILLED_BYTES:
+            _fillings.popitem(last=False)
         return _fillings[key]
+
+
+def forget(work: Filling) -> None:
+    """Lets go of work, so that it begins anew when it is asked for again."""
+    with _changed:
+        for key in [key for key, each in _fillings.items() if each is work]:
+            del _fillings[key]
 
 
 def want(work: Filling) -> None:

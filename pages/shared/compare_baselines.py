@@ -11,13 +11,18 @@ from pages.shared import behind, frame
 from pages.shared.comparison import cut_to_answer
 from pages.shared.model import Answer, store
 from pages.shared.settings import counted
+from pages.shared.sizes import held_bytes
 from xmlcore import DataError
 from xmlcore.background import Task
 from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
 from xmlcore.predictions import Predictions, predictions_from_ranking
 
 _TASKS: LRUCache[tuple[str, str], Task] = LRUCache(64)
-_RESULTS: LRUCache[tuple[str, str], BaselineResult | None] = LRUCache(32)
+RESULTS_BYTES = 64 << 20
+# A result that is larger than the cache is kept alone: else it would be read and checked in every run of the page.
+_RESULTS: LRUCache[tuple[str, str], BaselineResult | None] = LRUCache(
+    RESULTS_BYTES, getsizeof=lambda found: min(held_bytes(found), RESULTS_BYTES)
+)
 _lock = threading.Lock()
 RUNNING = ("queued", "running")
 PROBLEM = "_baseline_problem"

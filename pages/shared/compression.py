@@ -16,6 +16,7 @@ from scipy import sparse
 from pages.shared import behind
 from pages.shared.model import Answer, Model, scores_on_test
 from pages.shared.settings import K_MAX
+from pages.shared.sizes import held_bytes
 from xmlcore import RidgeFactorization, compress, evaluate_scores, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.dataset import as_blocks, n_rows, take_rows
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -33,7 +34,8 @@ VARIANTS = (RIDGE, RIDGE_PS)
 # Up to here W is kept and a point is answered at once; beyond, W is made in blocks of labels when it is asked for.
 QUICK_OPERATIONS, QUICK_BYTES = 4e10, 64 << 20
 W_BYTES, BLOCK_BYTES = 3 * QUICK_BYTES, 200 << 20
-SIZES_KEPT, POINTS_KEPT = 6, 400  # a WeightSizes takes 8 MB
+SIZES_BYTES = 64 << 20  # of which a WeightSizes takes 8 MB
+POINTS_KEPT = 400  # some kB each
 TIMED_ROWS, TIMED_RUNS = 1_000, 3
 
 Step = tuple[str, dict[float, SparsePoint]]  # a variant's points by share
@@ -84,7 +86,7 @@ def _measured(answer: Answer, variant: str) -> tuple:
 
 
 @cached(
-    LRUCache(SIZES_KEPT),
+    LRUCache(SIZES_BYTES, getsizeof=held_bytes),
     key=lambda answer, variant, progress=unheard: _weighting(answer, variant),
     condition=threading.Condition(),
 )

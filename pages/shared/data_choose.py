@@ -94,7 +94,7 @@ def _sample() -> None:
         if not job.wait():
             data_jobs.watch(job, "A sample is being drawn")
         elif job.error:
-            st.error(job.error, icon=":material/error:")
+            st.error(frame.plain_markdown(job.error), icon=":material/error:")
         else:
             show_found(job.result, "sample")
 
@@ -123,7 +123,7 @@ def _entry(entry: CatalogEntry) -> None:
         if not job.wait(0.3):
             data_jobs.watch(job, "Being made" if entry.kind == "synthetic" else "Being read" if here else "On its way")
         elif job.error:
-            st.error(job.error, icon=":material/error:")
+            st.error(frame.plain_markdown(job.error), icon=":material/error:")
         else:
             show_found(job.result, f"found_{entry.name}", entry)
 

@@ -14,6 +14,7 @@ from cachetools import LRUCache, cached
 from pages.shared import frame, show, sources
 from pages.shared.model import Model
 from pages.shared.settings import counted
+from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
 from xmlcore.figures import MOST_POINTS, label_frequencies
 from xmlcore.figures_data import labels_per_instance, pair_bars
@@ -26,9 +27,12 @@ SAMPLE_KEY = "instances_seed"
 PAIRS_AT_ONCE = 100_000_000
 PAIR_ORDERS = {"by instances with both": "together", "by overlap": "jaccard"}
 LABELS_SHOWN = 20
+PROFILE_BYTES = 16 << 20
 
 
-@cached(LRUCache(16), key=lambda data: data.fingerprint, condition=threading.Condition())
+@cached(
+    LRUCache(PROFILE_BYTES, getsizeof=held_bytes), key=lambda data: data.fingerprint, condition=threading.Condition()
+)
 def profile_of(data: Dataset) -> Profile:
     """The profile of a data set, computed once for all visitors."""
     return profile(data)

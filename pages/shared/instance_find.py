@@ -16,6 +16,7 @@ from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import kind_of_features
 from pages.shared.model import Answer
 from pages.shared.settings import counted
+from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
 from xmlcore.dataset import as_blocks
@@ -28,6 +29,7 @@ SHOWN = "_instance_shown"  # the data set and the instance that were shown last
 UNASKED = "_instance_unasked"  # the instance that the address leaves out; for what search and setting it is the first
 LISTED = 200
 EXAMPLE = "chess"
+MARKS_BYTES = 32 << 20
 CUTS, TAIL_BELOW = "cuts", 30  # the slider of Head and tail, and its default
 
 FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
@@ -48,7 +50,7 @@ def tail_below() -> int:
 
 
 @cached(
-    LRUCache(16),
+    LRUCache(MARKS_BYTES, getsizeof=held_bytes),
     key=lambda answer, tail: (answer.model.full.fingerprint, answer.settings, tail),
     condition=threading.Condition(),
 )

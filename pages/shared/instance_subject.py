@@ -9,6 +9,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from pages.shared.model import Answer, Model, scores_on_test
+from pages.shared.sizes import held_bytes
 from xmlcore import (
     Explanation,
     explain_by_feature,
@@ -20,7 +21,7 @@ from xmlcore.dataset import Features, as_blocks, take_rows
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.ranking import label_ranks
 
-KEPT = 64
+KEPT_BYTES = 16 << 20  # of typed documents' scores, and as much of votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,7 @@ def _test_row(model: Model, row: int, reg_lambda: float) -> np.ndarray:
 
 
 @cached(
-    LRUCache(KEPT),
+    LRUCache(KEPT_BYTES, getsizeof=held_bytes),
     key=lambda model, text, x, reg_lambda: (model.full.fingerprint, text, reg_lambda),
     condition=threading.Condition(),
 )
@@ -205,7 +206,7 @@ def explain(answer: Answer, subject: Subject, label: int, variant: str) -> tuple
 
 
 @cached(
-    LRUCache(KEPT),
+    LRUCache(KEPT_BYTES, getsizeof=held_bytes),
     key=lambda model, subject, reg_lambda: (model.full.fingerprint, subject.key, reg_lambda),
     condition=threading.Condition(),
 )

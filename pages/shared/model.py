@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
 from pages.shared.settings import Settings, counted, held
+from pages.shared.sizes import held_bytes
 from xmlcore import (
     DataError,
     Dataset,
@@ -33,7 +34,7 @@ from xmlcore import (
     metric_inverse_propensity,
     solve_direct,
 )
-from xmlcore.background import Task, submit
+from xmlcore.background import Task, queue, submit
 from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import take_instances
 from xmlcore.eigen import FLOAT64_LIMIT
@@ -49,6 +50,7 @@ MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
 SAMPLE_SEED = 0
 _one_factorization = threading.Lock()
+_elsewhere: set[str] = set()  # fingerprints of what other processes factorise: they read and write the cache on disk
 LAST_ANSWER = "_last_answer"  # its settings and the seconds it took
 
 
@@ -75,11 +77,16 @@ class Progress:
 
 @cache
 def store() -> Store | None:
-    """The cache on disk, or None where there is no folder for it; `store_error` says why."""
+    """The cache on disk, or None where there is no folder that it can use."""
     try:
         return Store()
     except StoreError:
         return None
+
+
+def in_use_on_disk() -> set[str]:
+    """How the keys of the cache on disk begin that work in other processes reads and writes at this moment."""
+    return _elsewhere | {task.key.split("/")[0] for task in queue()}
 
 
 class Model:
@@ -149,10 +156,15 @@ class Model:
                     factorization = RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress)
                 self._complete(factorization)
             else:
+                _elsewhere.add(self.full.fingerprint)
                 self._factorize_elsewhere(store())
         except Exception as error:
-            self.progress.error = str(error)  # a thread has nobody to raise to: the page shows it
+            self.progress.error = (
+                str(error) or type(error).__name__
+            )  # a thread has nobody to raise to: the page shows it
             self.progress.finished = time.monotonic()
+        finally:
+            _elsewhere.discard(self.full.fingerprint)
 
     def _factorize_elsewhere(self, kept: Store) -> None:
         features, labels, result = (self._key(what) for what in ("features", "labels", "factorization"))
@@ -294,6 +306,11 @@ class Answer:
         return self.model.dataset
 
     @property
+    def n_bytes(self) -> int:
+        """About what the answer holds beside its model."""
+        return held_bytes((self.evaluation, self.theta, self.metric_theta))
+
+    @property
     def K(self) -> int:
         """K, cut to the number of labels."""
         return min(self.settings.K, self.dataset.n_labels)
@@ -340,7 +357,7 @@ def _answer(settings: Settings, metric_AB: tuple[float, ...]) -> Answer:
 
 
 @cached(
-    LRUCache(ANSWER_BYTES, getsizeof=lambda found: 2 * found[0].ridge.top.nbytes),
+    LRUCache(ANSWER_BYTES, getsizeof=held_bytes),
     key=lambda model, settings, metric_AB: (model.full.fingerprint, settings, metric_AB),
     condition=threading.Condition(),
 )

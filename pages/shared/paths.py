@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,7 +24,18 @@ HELP = (
     "instances of the same origin). Vocabulary, IDF and θ stay as they are from all training instances; a label whose "
     "training instances are all of one family, or only one, can never be hit."
 )
-Work = tuple[behind.Filling[Evaluation], behind.Filling[Evaluation]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Both variants' metrics, as in `VariantResult`, at one λ: rankings and hits of each label would take megabytes."""
+
+    reg_lambda: float
+    ridge: Mapping[str, Mapping[int, float]]
+    ps: Mapping[str, Mapping[int, float]]
+
+
+Work = tuple[behind.Filling[Point], behind.Filling[Point]]
 
 
 def paths(answer: model.Answer) -> Work:
@@ -32,8 +44,8 @@ def paths(answer: model.Answer) -> Work:
     key = (settings.data, settings.features, settings.A, settings.B, settings.tie_metric)
     near = settings.reg_lambda
     return (
-        behind.filling(("test", *key), partial(_test_steps, answer, near), N_LAMBDAS),
-        behind.filling(("held out", *key), partial(_held_out_steps, answer), N_LAMBDAS),
+        behind.filling(("test", *key), partial(_test_steps, answer, near), N_LAMBDAS, answer.n_bytes),
+        behind.filling(("held out", *key), partial(_held_out_steps, answer), N_LAMBDAS, answer.n_bytes),
     )
 
 
@@ -51,23 +63,31 @@ def all_ks(answer: model.Answer) -> tuple[int, ...]:
     return tuple(range(1, min(K_MAX, answer.dataset.n_labels) + 1))
 
 
-def _test_steps(answer: model.Answer, near: float) -> Iterator[Evaluation]:
+def point_of(evaluation: Evaluation) -> Point:
+    """What is kept of an evaluation."""
+    return Point(evaluation.reg_lambda, evaluation.ridge.metrics, evaluation.ps.metrics)
+
+
+def _test_steps(answer: model.Answer, near: float) -> Iterator[Point]:
     data = answer.dataset
-    return lambda_path(
-        answer.model.factorization,
-        answer.model.projection,
-        data.Y_test,
-        nearest_first(_grid(answer), near),
-        answer.theta,
-        answer.metric_theta,
-        all_ks(answer),
-        exclude=data.test_filter,
+    return map(
+        point_of,
+        lambda_path(
+            answer.model.factorization,
+            answer.model.projection,
+            data.Y_test,
+            nearest_first(_grid(answer), near),
+            answer.theta,
+            answer.metric_theta,
+            all_ks(answer),
+            exclude=data.test_filter,
+        ),
     )
 
 
-def _held_out_steps(answer: model.Answer) -> Iterator[Evaluation]:
+def _held_out_steps(answer: model.Answer) -> Iterator[Point]:
     data, fac = answer.dataset, answer.model.factorization
-    return held_out_path(
+    path = held_out_path(
         fac,
         _grid(answer),
         answer.theta,
@@ -78,6 +98,8 @@ def _held_out_steps(answer: model.Answer) -> Iterator[Evaluation]:
         exclude=data.train_filter,
         progress=lambda _, done: behind.step_aside(done),
     )
+    # All at once: a path that nobody looks at any more would keep the rankings of every λ.
+    yield from list(map(point_of, path))
 
 
 def held_out_text(answer: model.Answer) -> str:
@@ -98,10 +120,7 @@ def fraction(work: Work) -> float:
 
 
 def progress_text(work: Work) -> str:
-    """What is being filled in, in words; or what went wrong."""
-    errors = [each.error for each in work if each.error]
-    if errors:
-        return f"The path ended early: {errors[0]}"
+    """What is being filled in, in words."""
     test, held_out = work
     if not test.done:
         return f"{len(test.results)} of {test.n_steps} values of λ on the test instances"
@@ -112,10 +131,10 @@ def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
     """The curves of both variants in percent, solid on test instances and dashed held out, as far as they are there."""
     found = []
     for each, rows, dashed in zip(work, (answer.rows_text, "held out"), (False, True), strict=True):
-        points = sorted(each.results, key=lambda evaluation: evaluation.reg_lambda)
+        points = sorted(each.results, key=lambda point: point.reg_lambda)
         x = np.array([point.reg_lambda for point in points])
         for variant, attribute in ((RIDGE, "ridge"), (RIDGE_PS, "ps")):
-            y = [100 * getattr(point, attribute).metrics[metric][answer.K] for point in points]
+            y = [100 * getattr(point, attribute)[metric][answer.K] for point in points]
             found.append(Curve(variant, x, np.array(y), rows, dashed, legend="… held out" if dashed else variant))
     return found
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pages.shared import behind, model
-from xmlcore import Evaluation
+from pages.shared import behind, model, paths
 from xmlcore.dataset import take_rows
 from xmlcore.products import chunks
 from xmlcore.row_blocks import RowBlock
@@ -13,12 +12,12 @@ from xmlcore.sampling import sample_interval
 from xmlcore.streaming import evaluate_streamed
 
 
-def whole_test_set(answer: model.Answer) -> behind.Filling[Evaluation]:
+def whole_test_set(answer: model.Answer) -> behind.Filling[paths.Point]:
     """The answer's setting on all test instances, where the answer is of a sample; the model must be ready."""
-    return behind.filling(("whole", answer.settings), lambda: _whole_steps(answer), 1)
+    return behind.filling(("whole", answer.settings), lambda: _whole_steps(answer), 1, answer.n_bytes)
 
 
-def _whole_steps(answer: model.Answer) -> Iterator[Evaluation]:
+def _whole_steps(answer: model.Answer) -> Iterator[paths.Point]:
     data, settings = answer.model.full, answer.settings
 
     def blocks() -> Iterator[RowBlock]:
@@ -26,7 +25,7 @@ def _whole_steps(answer: model.Answer) -> Iterator[Evaluation]:
             behind.step_aside()
             yield take_rows(data.X_test, rows), data.Y_test[rows]
 
-    yield evaluate_streamed(
+    evaluation = evaluate_streamed(
         answer.model.factorization,
         blocks(),
         settings.reg_lambda,
@@ -36,12 +35,14 @@ def _whole_steps(answer: model.Answer) -> Iterator[Evaluation]:
         reg_lambda_ps=settings.reg_lambda_ps,
         exclude=data.test_filter,
     )
+    yield paths.point_of(evaluation)
 
 
-def intervals(answer: model.Answer) -> dict[str, float]:
-    """Half the 95 % interval of P@K and PSP@K of the plain variant, in points, where the answer is of a sample."""
-    top, Y, n = answer.evaluation.ridge.top, answer.dataset.Y_test, answer.model.full.n_test
+def intervals(answer: model.Answer) -> dict[str, tuple[float, float]]:
+    """Half the 95 % intervals of P@K and PSP@K without and with PS, in points, where the answer is of a sample."""
+    evaluation, Y, n = answer.evaluation, answer.dataset.Y_test, answer.model.full.n_test
+    ridge, ps = evaluation.ridge.top, evaluation.ps.top
     return {
-        "P": 100 * sample_interval(top, Y, answer.K, n),
-        "PSP": 100 * sample_interval(top, Y, answer.K, n, answer.metric_theta),
+        name: tuple(100 * sample_interval(top, Y, answer.K, n, theta) for top in (ridge, ps))
+        for name, theta in (("P", None), ("PSP", answer.metric_theta))
     }

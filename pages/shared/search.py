@@ -17,7 +17,9 @@ A_VALUES, B_VALUES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
 
 def search(answer: model.Answer) -> behind.Filling[Setting]:
     """Settings of λ, A and B over a coarse grid, measured on the test instances; the model must be ready."""
-    settings, data = answer.settings, answer.dataset
+    settings, data, ks = answer.settings, answer.dataset, paths.all_ks(answer)
+    n_pairs = len(A_VALUES) * len(B_VALUES)
+    rankings = 4 * n_pairs * data.n_test * ks[-1]  # of one λ, until all of its settings have been measured
     return behind.filling(
         ("search", settings.data, settings.features, *answer.metric_AB),
         lambda: search_settings(
@@ -29,10 +31,11 @@ def search(answer: model.Answer) -> behind.Filling[Setting]:
             B_VALUES,
             data.label_counts,
             answer.metric_theta,
-            paths.all_ks(answer),
+            ks,
             exclude=data.test_filter,
         ),
-        N_LAMBDAS * len(A_VALUES) * len(B_VALUES),
+        N_LAMBDAS * n_pairs,
+        answer.n_bytes + rankings,
     )
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.shared import behind
 from pages.shared.frame import plain_markdown
 from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import counted, lambda_text, settings_text
@@ -130,6 +131,17 @@ def chart(
                 type="tertiary",
                 help="The numbers of this chart",
             )
+
+
+def failure(what: str, *works: behind.Filling) -> None:
+    """Why work behind the page ended early, and a button that lets it begin anew; nothing where none of it failed.
+
+    what: the work's name, such as "The path".
+    """
+    failed = [work for work in works if work.error is not None]
+    if failed:
+        st.error(plain_markdown(f"{what} ended early: {failed[0].error}"), icon=":material/error:")
+        st.button("Try again", key=f"again {what}", on_click=lambda: [behind.forget(work) for work in failed])
 
 
 def curve_table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import model, sources
+from pages.shared import data_cache, model, sources
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, start
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
 from xmlcore.store import Store
 from xmlcore.synthetic import make_dataset
+from xmlcore.units import in_units
 
 RETRY = "Factorise again"
 CACHES = (model.model_of, model.scores_on_test, model._evaluated)
@@ -212,3 +213,41 @@ def test_an_answer_that_outlives_its_model_is_given_with_the_present_one():
     assert after.model is the_model()
     assert after.model is not before.model
     assert after.evaluation is before.evaluation
+
+
+def test_the_cache_on_disk_is_told_and_cleared_on_the_data_page(monkeypatch, tmp_path):
+    kept = Store(tmp_path / "cache")
+    monkeypatch.setattr(model, "store", lambda: kept)
+    monkeypatch.setattr(data_cache, "store", lambda: kept)
+    kept.put("another data set/factorization", {"a": np.zeros(1_000_000, np.int8)})
+    app = start()
+    until(lambda: the_model().ready)
+    app.switch_page("pages/data.py").run()
+    own = sum(entry.bytes for entry in kept.entries()) - kept.entries()[0].bytes
+    assert any(f"**{in_units(kept.size())}** of at most" in each.value for each in app.markdown)
+    assert any(f"of them, {in_units(own)}, of the data set in use" in each.value for each in app.markdown)
+    size = kept.size()
+    app.button(key="clear_cache").click().run()
+    assert not app.exception
+    assert kept.entries() == []
+    assert app.success[0].value == f"{in_units(size)} removed."
+    assert app.button(key="clear_cache").disabled
+    assert any("0 results" in each.value for each in app.markdown)
+
+
+@pytest.mark.usefixtures("in_a_process")
+def test_a_cache_that_is_cleared_while_another_process_factorises_leaves_it_what_it_needs(monkeypatch):
+    monkeypatch.setattr(data_cache, "store", model.store)
+    app = start()
+    process = running_process(app)
+    model.store().put("another data set/factorization", {"a": np.zeros(1_000)})
+    app.switch_page("pages/data.py").run()
+    app.button(key="clear_cache").click().run()
+    assert not app.exception
+    assert "are in use and stay" in app.success[0].value
+    keys = [entry.key for entry in model.store().entries()]
+    assert {key.split("/")[0] for key in keys} == {the_model().full.fingerprint}
+    os.kill(process.pid, signal.SIGCONT)
+    until(lambda: the_model().ready or the_model().progress.error)
+    assert the_model().progress.error is None
+    until(lambda: not model.in_use_on_disk())

@@ -1,0 +1,139 @@
+"""Work behind the pages: what is kept of it stays within its bytes, and what failed is told and can be tried again."""
+
+import time
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+from pages.shared import behind, compression, model, paths, sample, search, sources
+from pages.shared.frame import plain_markdown
+from pages.shared.settings import Settings
+from pages.shared.sizes import held_bytes
+from tests.app.test_frame import start
+from xmlcore.sampling import sample_interval
+from xmlcore.synthetic import make_dataset
+
+SECONDS = 40
+TITLE, MADE = "Made", make_dataset("bibtex", scale=0.2)
+CACHES = (model.model_of, model.scores_on_test, model._evaluated)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """One small data set, answered on a sample of its test instances, of which nothing is ready yet."""
+    monkeypatch.setattr(sources, "names", lambda: [TITLE])
+    monkeypatch.setattr(sources, "raw", lambda title: MADE)
+    monkeypatch.setattr(model, "SAMPLE_SCORES", 220 * MADE.n_labels)
+    for cached in CACHES:
+        cached.cache.clear()
+    yield
+    for cached in CACHES:
+        cached.cache.clear()
+
+
+@pytest.fixture
+def fillings(monkeypatch):
+    """No work behind the pages but a test's own."""
+    mine = OrderedDict()
+    monkeypatch.setattr(behind, "QUIET_SECONDS", 0.0)  # a test is a visitor who asks all the time
+    monkeypatch.setattr(behind, "_fillings", mine)
+    return mine
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def all_of(work: behind.Filling) -> list:
+    while not work.done:
+        work.step()
+    assert work.error is None
+    return work.results
+
+
+def test_a_result_is_counted_with_all_that_it_holds():
+    point = paths.Point(1.0, {"precision": {1: 0.5}}, {})
+    array = np.zeros((3, 5))
+    assert held_bytes(array) == 120
+    assert held_bytes([array, {"a": array}]) > 240
+    assert held_bytes(point) > held_bytes(paths.Point(1.0, {}, {})) > 0
+
+
+def test_of_all_work_what_was_asked_for_last_is_kept_within_its_bytes(fillings):
+    part = behind.FILLED_BYTES // 4
+    for key in range(3):
+        all_of(behind.filling(key, lambda: iter([np.zeros(part + 8, np.int8)]), 1))
+    behind.filling(0, iter, 1)
+    behind.filling("another", lambda: iter([np.zeros(part)]), 1, works_with=part)
+    assert list(fillings) == [2, 0, "another"]
+
+
+def test_unfinished_work_counts_what_it_works_with_until_it_is_done():
+    work = behind.Filling(lambda: iter([1.0]), 1, works_with=1_000_000)
+    assert work.n_bytes == 1_000_000
+    assert all_of(work) == [1.0]
+    assert work.n_bytes < 100
+
+
+@pytest.mark.usefixtures("made")
+def test_a_path_keeps_metrics_only_and_an_answer_is_counted_whole(fillings):
+    answer = model._answer(Settings(TITLE), ())
+    answer.model.start()
+    until(lambda: answer.model.ready)
+    for work in paths.paths(answer):
+        results = all_of(work)
+        assert held_bytes(results) < 50_000 * len(results)
+        assert work.n_bytes < 2_000_000
+    evaluation = answer.evaluation
+    arrays = (evaluation.ridge.top, evaluation.ps.top, evaluation.ridge.label_hits, evaluation.ps.label_hits)
+    assert model._evaluated.cache.currsize >= sum(array.nbytes for array in arrays) + 2 * answer.theta.nbytes
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "module", "function", "told"),
+    [
+        ("tune", {}, paths, "lambda_path", "The path ended early: this is broken"),
+        ("tune", {}, paths, "held_out_path", "The path ended early: this is broken"),
+        ("tune", {"search": "true"}, search, "search_settings", "The search ended early: this is broken"),
+        ("tune", {}, sample, "evaluate_streamed", "The evaluation of all test instances ended early: this is broken"),
+        ("compress", {}, compression, "_quick_steps", "The compression ended early: this is broken"),
+    ],
+)
+@pytest.mark.usefixtures("made", "fillings")
+def test_work_that_fails_behind_a_page_is_told_there_and_can_be_tried_again(
+    monkeypatch, page, address, module, function, told
+):
+    def broken(*_, **__):
+        raise ValueError("this is broken")
+
+    whole = getattr(module, function)
+    monkeypatch.setattr(module, function, broken)
+    app = start(**address)
+    until(lambda: model.model_of(TITLE, "").ready)
+    if page != "tune":
+        app.switch_page(f"pages/{page}.py")
+
+    def errors() -> list[str]:
+        assert not app.run().exception
+        return [each.value for each in app.error]
+
+    until(lambda: plain_markdown(told) in errors())
+    monkeypatch.setattr(module, function, whole)
+    next(each for each in app.button if each.label == "Try again").click().run()
+    until(lambda: not errors() and not any(work.error for work in behind._fillings.values()))
+
+
+@pytest.mark.usefixtures("made", "fillings")
+def test_numbers_of_a_sample_have_an_interval_for_both_variants():
+    app = start()
+    answer = model._answer(Settings(TITLE), ())
+    told = next(each.value for each in app.caption if "95 % intervals" in each.value)
+    for top in (answer.evaluation.ridge.top, answer.evaluation.ps.top):
+        for name, theta in (("P@5", None), ("PSP@5", answer.metric_theta)):
+            width = 100 * sample_interval(top, answer.dataset.Y_test, 5, MADE.n_test, theta)
+            assert width > 0
+            assert f"± {width:.2f}" in told[told.index(name) :]
