@@ -82,7 +82,7 @@ def _rows(answer: Answer, polls: bool) -> None:
     st.caption(
         "On the same features and training instances as ours, with their packages' recommended settings, in a process "
         "of its own on one thread at low priority, so their times cannot be compared with ours. The page stays usable, "
-        "and what has been trained is kept."
+        "and what has been trained is kept, for every visitor of this server."
     )
     for each in BASELINES.values():
         with st.container(horizontal=True, vertical_alignment="center", key=f"baseline_{each.key}"):
@@ -111,14 +111,21 @@ def _state(answer: Answer, baseline: Baseline) -> str:
         return ":gray[Not trained yet.]"
     if task.state == "running":
         return f"{task.elapsed:.0f} s: {task.message}."
-    return f"{task.state.capitalize()}: {task.message}." if task.state != "cancelled" else "Cancelled."
+    if task.state == "cancelled":
+        return "Stopped by a visitor before it was done."
+    return f"{task.state.capitalize()}: {task.message}."
 
 
 def _button(answer: Answer, baseline: Baseline) -> None:
     key, title = baseline.key, baseline.title
     task = _task(answer, key)
     if task is not None and task.state in RUNNING:
-        st.button("Cancel", key=f"cancel_{key}", on_click=task.cancel, help=f"Stop training {title}")
+        st.button(
+            "Cancel",
+            key=f"cancel_{key}",
+            on_click=task.cancel,
+            help=f"Stop training {title}, for every visitor of this server",
+        )
     elif _result(answer, key) is None:
         st.button(
             "Train",

@@ -184,7 +184,7 @@ def test_a_baseline_can_be_cancelled_and_says_so():
     app.button(key="train_br").click().run()
     app.button(key="cancel_br").click().run()
     assert not app.exception
-    assert any("Cancelled." in each.value for each in app.markdown)
+    assert any("Stopped by a visitor" in each.value for each in app.markdown)
     assert app.button(key="train_br")
 
 
