@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
-from pages.shared.contribution import by_bin, contribution_bars, in_percent
+from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import counted, hold_in_link
@@ -14,7 +14,6 @@ from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recal
 from xmlcore.figures import MOST_POINTS, grouped_bars
 from xmlcore.figures_axes import SMALL
 
-METRICS = {"P@K": "precision", "PSP@K": "psprecision"}
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
 # The same for every data set: bounds that follow the data would put a linked value back to the default.
 CUTS = (1, 2, 3, 5, 7, *(step * 10**power for power in range(4) for step in (10, 15, 20, 30, 50, 70)), 100_000)

@@ -5,21 +5,24 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pages.shared.frame import plain_markdown
 from pages.shared.model import Answer
-from pages.shared.settings import K_MAX
+from pages.shared.settings import K_MAX, settings_text
 from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
 from xmlcore.evaluation import VariantResult, evaluate_ranking
 from xmlcore.figures import RIDGE_PS
 from xmlcore.metrics import SHORT_NAMES, make_ruler
-from xmlcore.predictions import Predictions, cut_predictions, read_predictions
+from xmlcore.predictions import Predictions, agreement, cut_predictions, read_predictions
 
 TABLE_1 = Path(__file__).resolve().parents[2] / "data" / "table1.csv"
+WITH_LM = ("Eurlex-4K", "Wiki10-31K", "AmazonCat-13K")
 
 
 @cache
@@ -37,9 +40,44 @@ def row(system: str, result: VariantResult, n_labels: int) -> dict[str, object]:
     return {"system": system, **values}
 
 
-def best_in_bold(table: pd.DataFrame):
-    """The table with two decimals, the best of each column in bold."""
-    return table.style.format("{:.2f}").highlight_max(props="font-weight: bold")
+def best_in_bold(table: pd.DataFrame, among: int | None = None):
+    """The table with two decimals, the best of each column in bold: of all rows, or of so many at the top."""
+    numbers = table.style.format("{:.2f}", na_rep="")
+    return numbers.highlight_max(props="font-weight: bold", subset=pd.IndexSlice[table.index[:among], :])
+
+
+def beside_the_paper(chosen: str, ours: list[dict[str, object]]) -> tuple[pd.DataFrame, int]:
+    """Table 1's rows for a data set with our own rows below, told apart by name, and how many rows are the paper's."""
+    table = table_1()
+    papers = table[table["dataset"] == chosen].drop(columns="dataset")
+    own = pd.DataFrame(ours)
+    own["system"] += ", here"
+    return pd.concat([papers, own]).set_index("system"), len(papers)
+
+
+def what_differs(chosen: str, answer: Answer) -> str:
+    """Why our own rows and the paper's for a data set are not the same, in plain words."""
+    settings = answer.settings
+    here = (
+        f"The rows that end in “here” were computed on this page: {plain_markdown(answer.model.shown_title)}, "
+        f"{answer.rows_text}, {settings_text(settings)}. "
+    )
+    features = " Its features join TF-IDF with a fine-tuned language model; ours here do not."
+    of_paper = f"The paper has another split and tuned λ for each variant.{features if chosen in WITH_LM else ''}"
+    if settings.data == chosen:
+        return f"{here}{of_paper}"
+    return (
+        f"{here}That is another data set than the paper's {chosen}, so the values cannot be compared: see how far the "
+        f"two variants lie apart, there and here. {of_paper}"
+    )
+
+
+def agreement_table(tops: dict[str, np.ndarray], k: int) -> pd.DataFrame:
+    """How much any two systems agree in their K first labels, in percent; a system with itself is left out."""
+    table = pd.DataFrame(np.nan, index=list(tops), columns=list(tops))
+    for a, b in combinations(tops, 2):
+        table.loc[a, b] = table.loc[b, a] = 100 * agreement(tops[a], tops[b], k).mean
+    return table.rename_axis("system")
 
 
 def read_other(name: str, content: bytes, answer: Answer) -> Predictions:

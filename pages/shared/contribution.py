@@ -10,6 +10,8 @@ from xmlcore.analysis import Contributions, FrequencyBins, contributions
 from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
 from xmlcore.metrics import SHORT_NAMES
 
+METRICS = {"P@K": "precision", "PSP@K": "psprecision"}  # that contributions sum to, by what a visitor reads
+
 
 def by_bin(answer: Answer, metric: str, bins: FrequencyBins, k: int | None = None) -> Contributions:
     """The contributions to an answer's metric at k, by default its own K."""

@@ -31,6 +31,43 @@ def test_the_page_shows_our_rows_and_the_papers():
     assert app.dataframe[-1].value.loc["XML-ridge with PS", "P@1"] == 90.01
 
 
+def test_this_data_sets_own_rows_stand_below_the_papers_with_what_differs_told():
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    beside, ours = app.dataframe[-1].value, app.dataframe[0].value
+    assert list(beside.index)[-2:] == ["XML-ridge, here", "XML-ridge with PS, here"]
+    assert beside.iloc[-2:].to_numpy() == pytest.approx(ours.to_numpy())
+    told = next(each.value for each in app.caption if "Table 1 of" in each.value)
+    assert "another data set than the paper's Bibtex" in told
+    assert "6,131 test instances" in told
+
+
+def test_beside_the_same_data_set_of_the_paper_split_and_features_are_told_to_differ(answer):
+    of_eurlex = replace(answer, settings=Settings("Eurlex-4K"))
+    assert "another data set" not in comparison.what_differs("Eurlex-4K", of_eurlex)
+    assert "fine-tuned language model" in comparison.what_differs("Eurlex-4K", of_eurlex)
+    assert "fine-tuned language model" not in comparison.what_differs("Bibtex", of_eurlex)
+
+
+def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agreement(answer, monkeypatch):
+    tops = {"a": answer.evaluation.ridge.top, "b": answer.evaluation.ps.top[:, ::-1]}
+    named = {
+        name: predictions_from_ranking(name, top, np.zeros(top.shape), answer.dataset.n_labels)
+        for name, top in tops.items()
+    }
+    monkeypatch.setattr(compare_baselines, "trained", lambda _: named)
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app.switch_page("pages/compare.py").run()
+    table = next(each.value for each in app.dataframe if "a" in each.value)
+    assert table.loc["a", "XML-ridge"] == table.loc["XML-ridge with PS", "b"] == 100
+    assert table.loc["a", "b"] == table.loc["b", "a"] == table.loc["XML-ridge", "XML-ridge with PS"]
+    shared = [len({*x.tolist()} & {*y.tolist()}) / 5 for x, y in zip(*tops.values(), strict=True)]
+    assert table.loc["a", "b"] == pytest.approx(100 * np.mean(shared))
+    app.segmented_control(key="compare_contribution_to").set_value("PSP@K").run()
+    assert not app.exception
+    assert any("the bars of a system sum to its PSP@5" in each.value for each in app.caption)
+
+
 def test_the_ruler_is_named_by_what_psp_was_measured_with():
     for tied, words in (("false", "the data set's own A = 0.55"), ("true", "the sliders' A = 0,")):
         app = AppTest.from_file("../../app.py", default_timeout=240)
