@@ -40,11 +40,12 @@ show.notes(answer)
 
 # Where the numbers are of a sample: how far off they may be, and then those of all test instances.
 def of_all(polls: bool) -> None:
-    near = sample.intervals(answer)
-    widths = ", ".join(f"{name}@{answer.K} ± {width:.2f}" for name, width in near.items())
+    widths = "; ".join(
+        f"{name}@{answer.K} ± {ridge:.2f} and, with PS, ± {ps:.2f}"
+        for name, (ridge, ps) in sample.intervals(answer).items()
+    )
     st.caption(
-        f"Only this random sample is scored, so that λ answers quickly. Its 95 % interval for {RIDGE} without PS, in "
-        f"points: {widths}."
+        f"Only this random sample is scored, so that λ answers quickly. Its 95 % intervals, in points: {widths}."
     )
     if not answer.model.ready:
         return

@@ -38,10 +38,11 @@ def _whole_steps(answer: model.Answer) -> Iterator[paths.Point]:
     yield paths.point_of(evaluation)
 
 
-def intervals(answer: model.Answer) -> dict[str, float]:
-    """Half the 95 % interval of P@K and PSP@K of the plain variant, in points, where the answer is of a sample."""
-    top, Y, n = answer.evaluation.ridge.top, answer.dataset.Y_test, answer.model.full.n_test
+def intervals(answer: model.Answer) -> dict[str, tuple[float, float]]:
+    """Half the 95 % intervals of P@K and PSP@K without and with PS, in points, where the answer is of a sample."""
+    evaluation, Y, n = answer.evaluation, answer.dataset.Y_test, answer.model.full.n_test
+    ridge, ps = evaluation.ridge.top, evaluation.ps.top
     return {
-        "P": 100 * sample_interval(top, Y, answer.K, n),
-        "PSP": 100 * sample_interval(top, Y, answer.K, n, answer.metric_theta),
+        name: tuple(100 * sample_interval(top, Y, answer.K, n, theta) for top in (ridge, ps))
+        for name, theta in (("P", None), ("PSP", answer.metric_theta))
     }

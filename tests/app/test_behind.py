@@ -11,6 +11,7 @@ from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
 from tests.app.test_frame import start
+from xmlcore.sampling import sample_interval
 from xmlcore.synthetic import make_dataset
 
 SECONDS = 40
@@ -124,3 +125,15 @@ def test_work_that_fails_behind_a_page_is_told_there_and_can_be_tried_again(
     monkeypatch.setattr(module, function, whole)
     next(each for each in app.button if each.label == "Try again").click().run()
     until(lambda: not errors() and not any(work.error for work in behind._fillings.values()))
+
+
+@pytest.mark.usefixtures("made", "fillings")
+def test_numbers_of_a_sample_have_an_interval_for_both_variants():
+    app = start()
+    answer = model._answer(Settings(TITLE), ())
+    told = next(each.value for each in app.caption if "95 % intervals" in each.value)
+    for top in (answer.evaluation.ridge.top, answer.evaluation.ps.top):
+        for name, theta in (("P@5", None), ("PSP@5", answer.metric_theta)):
+            width = 100 * sample_interval(top, answer.dataset.Y_test, 5, MADE.n_test, theta)
+            assert width > 0
+            assert f"± {width:.2f}" in told[told.index(name) :]
