@@ -101,9 +101,7 @@ if others:
     )
     st.markdown(f"**How much two systems agree** (% of the {show.first_labels(answer.K)})")
     st.dataframe(
-        comparison.agreement_table({name: each.top for name, each in systems.items()}, answer.K).style.format(
-            "{:.2f}", na_rep=""
-        ),
+        comparison.agreement_table({name: each.top for name, each in systems.items()}, answer.K).style.format("{:.2f}"),
         alt="For any two systems, the share of the labels ranked first that both have",
     )
     st.caption(

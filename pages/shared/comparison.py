@@ -73,8 +73,8 @@ def what_differs(chosen: str, answer: Answer) -> str:
 
 
 def agreement_table(tops: dict[str, np.ndarray], k: int) -> pd.DataFrame:
-    """How much any two systems agree in their K first labels, in percent; a system with itself is left out."""
-    table = pd.DataFrame(np.nan, index=list(tops), columns=list(tops))
+    """How much any two systems agree in their K first labels, in percent."""
+    table = pd.DataFrame(100.0, index=list(tops), columns=list(tops))
     for a, b in combinations(tops, 2):
         table.loc[a, b] = table.loc[b, a] = 100 * agreement(tops[a], tops[b], k).mean
     return table.rename_axis("system")
