@@ -2,9 +2,9 @@
 
     OPENBLAS_NUM_THREADS=2 python -m benchmarks [part ...] [--folder /var/tmp]
 
-Parts: the names of the shapes, inner-loops, peers, growth, path, reading, browser; all by default, which takes about
-two hours on two cores and needs 24 GB of memory and 20 GB in the folder for temporary files; browser needs Debian's
-`chromium`. For a table smaller or cut down, see the modules themselves.
+Parts: the names of the shapes, inner-loops, peers, growth, path, reading, browser; all by default, which takes two
+to three hours on two cores and needs 24 GB of memory and 20 GB in the folder for temporary files; browser needs
+Debian's `chromium`. For a table smaller or cut down, see the modules themselves.
 """
 
 from __future__ import annotations

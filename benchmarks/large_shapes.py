@@ -1,4 +1,5 @@
-"""The stages of the two shapes that are streamed: through a random projection, and through a truncated SVD."""
+"""The stages of the two shapes whose features are reduced: streamed from disk through a random projection, and held in
+memory through a truncated SVD."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def projected(shape: str, scale: float, folder: Path) -> Measured:
 
 
 def reduced(shape: str, scale: float, folder: Path) -> Measured:
-    """Rows made block by block, a truncated SVD of all of them, and the factorisation of its features."""
+    """Rows made and held in memory, a truncated SVD of them, and the factorisation of its features."""
     goal, recorder = targets(shape, scale), Recorder()
 
     def make(side: str) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -94,7 +95,7 @@ def reduced(shape: str, scale: float, folder: Path) -> Measured:
     rank = max(1, round(RANK * min(1, scale)))
 
     fac, F_test = recorder.run(
-        "factorise, streamed",
+        "factorise",
         partial(_by_svd, X, Y, X_test, rank),
         target=goal.factorise,
         note=f"SVD {rank:,}, {PASSES} passes, and test features",

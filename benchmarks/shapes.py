@@ -3,11 +3,10 @@
     OPENBLAS_NUM_THREADS=2 python -m benchmarks.shapes --shape eurlex-4k [--scale 0.05] [--folder /var/tmp]
 
 Shapes: bibtex, delicious, eurlex-4k, wiki10-31k, amazoncat-13k, delicious-200k. Compiled code is compiled before the
-clock starts. The factorisation of a large matrix runs as the pages have it run: in a
-process of its own, at low priority, on one thread.
-The largest two shapes are streamed: amazoncat-13k from blocks on disk through a random projection, delicious-200k
-through a truncated SVD. Scores of a few test rows are compared with a solve in float64. A full-size run is stored under
-benchmarks/results.
+clock starts. The factorisation of a large matrix runs as the pages have it run: in a process of its own, at low
+priority, on one thread. The features of the largest two shapes are reduced: amazoncat-13k is streamed from blocks on
+disk through a random projection, delicious-200k, held in memory, goes through a truncated SVD. Scores of a few
+test rows are compared with a solve in float64. A full-size run is stored under benchmarks/results.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def test_a_small_shape_runs_from_files_to_metrics_and_its_scores_equal_a_float64
 
 
 @pytest.mark.parametrize("shape", ["amazoncat-13k", "delicious-200k"])
-def test_a_streamed_shape_made_small_has_the_scores_of_a_float64_solve(shape: str, tmp_path) -> None:
+def test_a_shape_of_reduced_features_made_small_has_the_scores_of_a_float64_solve(shape: str, tmp_path) -> None:
     found = measure(shape, 0.005, tmp_path)
     assert found.memory_target is None
     assert len(found.checks) == 3
