@@ -1,5 +1,6 @@
 """Compare: against whom?"""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -34,7 +35,7 @@ rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in
 st.dataframe(comparison.best_in_bold(pd.DataFrame(rows).set_index("system")), alt="Metrics of each system in percent")
 st.caption(
     f"Percent, on {answer.rows_text}, all by the same code; ours at {settings_text(settings)}; "
-    f"{show.psp_measured_with(answer)}. Best of each column in bold."
+    f"{show.psp_measured_with(answer)}. Best of each column in bold.{comparison.what_is_missing(others, answer)}"
 )
 
 # Other systems' predictions, kept in this session only.
@@ -54,7 +55,8 @@ with st.form("other_system", clear_on_submit=True):
         except DataError as error:
             st.error(frame.plain_markdown(str(error)), icon=":material/error:")
         else:
-            given[added.name] = added
+            name = comparison.free_name(added.name, others)
+            given[name] = replace(added, name=name)
             st.rerun()
 if given:
     with st.container(horizontal=True, gap="small"):
@@ -110,12 +112,8 @@ if others:
         "Two systems may agree and both be wrong."
     )
     name = st.selectbox("Instance by instance against", list(others), key="compare_with")
-    other, shown_name = others[name], frame.plain_markdown(name)
+    other = others[name]
     shared_ps = agreement(answer.evaluation.ps.top, other.top, answer.K)
-    if other.fewest < answer.K:
-        st.caption(
-            f"The shortest lists of {shown_name} have {other.fewest} of {answer.K} labels; the rest counts as wrong."
-        )
     only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
     apart = np.argsort(shared_ps.by_row, kind="stable")
     apart = apart[shared_ps.by_row[apart] < 1] if only else apart

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 
 from pages.shared.frame import plain_markdown
 from pages.shared.model import Answer
-from pages.shared.settings import K_MAX, settings_text
+from pages.shared.settings import K_MAX, counted, settings_text
 from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
 from xmlcore.evaluation import VariantResult, evaluate_ranking
@@ -70,6 +71,31 @@ def what_differs(chosen: str, answer: Answer) -> str:
         f"{here}That is another data set than the paper's {chosen}, so the values cannot be compared: see how far the "
         f"two variants lie apart, there and here. {of_paper}"
     )
+
+
+def what_is_missing(others: Mapping[str, Predictions], answer: Answer) -> str:
+    """Which systems name fewer labels than the metrics count, which makes them look worse than they may be."""
+    K, rows = (
+        max(answer.K, *(min(k, answer.dataset.n_labels) for _, k in FOUR_NUMBERS.values())),
+        answer.model.full.n_test,
+    )
+    told = []
+    for name, other in others.items():
+        if other.fewest >= K:
+            continue
+        named = np.count_nonzero(other.top[:, :K] >= 0, axis=1)
+        short, none = int(np.count_nonzero(named < K)), int(np.count_nonzero(named == 0))
+        told.append(
+            f" {plain_markdown(name)} names fewer than {K} labels for {short:,} of {counted(rows, 'test instance')}"
+            f"{f', none for {none:,}' if none else ''}: what is missing counts as wrong."
+        )
+    return "".join(told)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with a number behind it where another system has it already."""
+    numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+    return next(each for each in numbered if each not in taken)
 
 
 def agreement_table(tops: dict[str, np.ndarray], k: int) -> pd.DataFrame:

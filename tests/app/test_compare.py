@@ -101,6 +101,23 @@ def test_an_added_file_can_be_removed(answer):
     assert "my_own.txt" not in app.dataframe[0].value.index
 
 
+def test_a_file_that_leaves_labels_or_instances_out_is_told_beside_its_numbers(answer):
+    n = answer.model.full.n_test
+    full = comparison.read_other("full.txt", b"0:6 1:5 2:4 3:3 4:2\n" * n, answer)
+    assert comparison.what_is_missing({"full.txt": full}, answer) == ""
+    part = comparison.read_other("part.txt", b"0:6 1:5 2:4 3:3 4:2\n" * 100 + b"0:1\n" * 5 + b"\n" * (n - 105), answer)
+    told = comparison.what_is_missing({"full.txt": full, "part.txt": part}, answer)
+    assert told == (
+        rf" part\.txt names fewer than 5 labels for {n - 100:,} of {n:,} test instances, none for {n - 105:,}: "
+        "what is missing counts as wrong."
+    )
+
+
+def test_two_files_of_one_name_are_both_kept():
+    assert comparison.free_name("p.npz", []) == "p.npz"
+    assert comparison.free_name("p.npz", ["p.npz", "p.npz (2)"]) == "p.npz (3)"
+
+
 @pytest.mark.parametrize(("differ", "shares"), [(6131, [0, 0, 0, *[80] * 197]), (3, [0, 0, 0])])
 def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_told(answer, differ, shares):
     top = answer.evaluation.ps.top.copy()
