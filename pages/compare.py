@@ -112,8 +112,14 @@ if others:
         "Two systems may agree and both be wrong."
     )
     name = st.selectbox("Instance by instance against", list(others), key="compare_with")
-    other = others[name]
-    shared_ps = agreement(answer.evaluation.ps.top, other.top, answer.K)
+    other, shown_name = others[name], frame.plain_markdown(name)
+    shared, shared_ps = (
+        agreement(each.top, other.top, answer.K) for each in (answer.evaluation.ridge, answer.evaluation.ps)
+    )
+    st.markdown(
+        f"Of the {show.first_labels(answer.K)}, {shown_name} and XML-ridge share **{show.percent(shared.mean)}**, "
+        f"{shown_name} and XML-ridge with PS **{show.percent(shared_ps.mean)}**."
+    )
     only = st.toggle(f"Only where it differs from {RIDGE_PS}", value=True, key="only_different", bind="query-params")
     apart = np.argsort(shared_ps.by_row, kind="stable")
     apart = apart[shared_ps.by_row[apart] < 1] if only else apart
