@@ -24,6 +24,7 @@ from scipy import linalg
 from sklearn.linear_model import Ridge
 
 from benchmarks.measure import write_table
+from benchmarks.stages import warm_up
 from tests import TEST_DATA
 from tests.mulan import load_mulan
 from xmlcore import (
@@ -36,7 +37,6 @@ from xmlcore import (
     lambda_range,
     load_dataset,
 )
-from xmlcore.linalg import warm_up
 
 NAMES = ["bibtex", "delicious", "debtags"]
 VALUES = 25
@@ -149,8 +149,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="how often to run each, the best counting")
     choice = parser.parse_args()
     warm_up()
-    tiny = np.eye(4, dtype=np.float32)
-    evaluate_scores(tiny, tiny, np.ones(4), np.ones(4), KS)
     names, lines = choice.names or NAMES, ["# The whole λ path", ""]
     for name in names:
         ds = load_dataset(name) if name == "debtags" else load_mulan(TEST_DATA / "mulan", name)

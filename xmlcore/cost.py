@@ -25,11 +25,11 @@ from xmlcore.dataset import Dataset, as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
 from xmlcore.memory import free_memory
+from xmlcore.products import SCATTERED_AS_DENSE
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.units import in_units
 
 COMFORTABLE_SECONDS = 60.0
-_SCATTERED = 40
 _CHOLESKY, _EIGH = 0.45, 16.0
 _SVD_OVERSAMPLES, _SVD_PASSES = 10, 12  # scikit-learn's randomized SVD: five power iterations of two products, and two
 _WORKSPACE = 3  # the matrix, and two of its size that the divide-and-conquer driver wants
@@ -271,10 +271,10 @@ def _gram_operations(blocks: Sequence[BlockOutline], D: int, dual: bool) -> floa
         if dual:
             counts = block.column_counts.astype(np.float64)
             # A column is summed in the cheaper of two ways.
-            total += np.minimum(_SCATTERED * counts**2, float(D) ** 2).sum()
+            total += np.minimum(SCATTERED_AS_DENSE * counts**2, float(D) ** 2).sum()
         else:
-            total += min(_SCATTERED * float(block.row_pairs), float(D) * block.width**2)
-            total += 2.0 * _SCATTERED * block.n_entries * dense
+            total += min(SCATTERED_AS_DENSE * float(block.row_pairs), float(D) * block.width**2)
+            total += 2.0 * SCATTERED_AS_DENSE * block.n_entries * dense
     return total + (float(D) ** 2 * dense if dual else float(D) * dense**2)
 
 
@@ -289,9 +289,9 @@ def _reduction(shapes: Outline, recipe: FeatureRecipe, D: int, rate: float) -> t
     entries = sum(D * block.width if not block.is_sparse else block.n_entries for block in reduced)
     if recipe.project:
         # a projection has √width entries for each of its k rows
-        return 2.0 * _SCATTERED * entries * k / np.sqrt(max(width, 1)) / rate, int(12 * k * np.sqrt(width))
+        return 2.0 * SCATTERED_AS_DENSE * entries * k / np.sqrt(max(width, 1)) / rate, int(12 * k * np.sqrt(width))
     columns = k + _SVD_OVERSAMPLES
-    products = 2.0 * _SCATTERED / 4 * _SVD_PASSES * entries * columns
+    products = 2.0 * SCATTERED_AS_DENSE / 4 * _SVD_PASSES * entries * columns
     factors = 2.0 * _SVD_PASSES * (D + width) * columns**2
     return (products + factors) / rate, 3 * 8 * (D + width) * columns
 

@@ -21,8 +21,8 @@ _BYTES_AT_ONCE = 32 << 20
 
 
 # A column (of the matrix whose rows are multiplied) that fills more than this share of the rows is summed by BLAS as
-# if it were dense. A scattered sum handles about one pair of entries in the time in which BLAS handles forty, and a
-# share p of filled rows leaves p² of the pairs: they cross near 1/√40.
+# if it were dense. A share p of filled rows leaves p² of the pairs: the ways cross near 1/√SCATTERED_AS_DENSE (see
+# `products`).
 _DENSE_SHARE = 0.15
 
 

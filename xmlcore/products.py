@@ -17,6 +17,9 @@ from scipy import sparse
 
 from xmlcore.dataset import Block
 
+SCATTERED_AS_DENSE = 40
+"""A sum over scattered entries handles about one pair of them in the time in which BLAS handles so many."""
+
 _CHUNK = 2_048
 _WIDENED = 512  # rows that are converted to float64 at a time
 _TILE = 16

@@ -26,7 +26,7 @@ from xmlcore.dataset import Block, Features, as_blocks, as_labels, n_columns, n_
 from xmlcore.memory import as_memory_budget
 from xmlcore.progress import Progress, unheard
 
-_SCATTERED = 20  # operations of a dense product in the time of one of a sparse row with a dense matrix
+_ROW_AS_DENSE = 20  # as products.SCATTERED_AS_DENSE, where a sparse row meets whole rows of W: these lie in one piece
 Rows = slice | np.ndarray
 
 
@@ -156,11 +156,12 @@ class RidgeFactorization:
     def _wants_Q(self) -> bool:
         """Whether scores are cheaper by a stored Q, and Q fits the memory budget.
 
-        For each evaluated row and eigenpair P'Q costs L, (P'Uᵀ)Y costs D and its sparse part 40·nnz(Y)/r' (BLAS does
-        about forty products in the time of one scattered product).
+        For each evaluated row and eigenpair P'Q costs L, (P'Uᵀ)Y costs D and its sparse part, nnz(Y)/r' entries of
+        which each counts for `products.SCATTERED_AS_DENSE`.
         """
         kept = self.eigenvalues.size
-        cheaper = self.form == "primal" or self.n_labels <= self.n_train + 40 * self.Y_train.nnz / kept
+        by_votes = self.n_train + products.SCATTERED_AS_DENSE * self.Y_train.nnz / kept
+        cheaper = self.form == "primal" or self.n_labels <= by_votes
         return cheaper and 4 * kept * self.n_labels <= self.memory_budget
 
     def label_blocks(self, bytes_each: int) -> list[slice]:
@@ -230,7 +231,7 @@ class RidgeFactorization:
         if (rows := n_rows(blocks)) != check_projection(P, shrink.size).shape[0]:
             raise DataError(f"X_new has {rows} rows and P {P.shape[0]}; expected the same number")
         if self.form == "primal" and self.Q is not None and len(blocks) == 1 and sparse.issparse(blocks[0]):
-            by_rows = blocks[0].nnz * _SCATTERED / shrink.size
+            by_rows = blocks[0].nnz * _ROW_AS_DENSE / shrink.size
             ordinary = linalg.is_ordinary(self.eigenvalues[-1], shrink.min(), shrink.max())
             if ordinary and self.size + by_rows < rows:
                 return products.multiply(blocks, self.weights(reg_lambda))
