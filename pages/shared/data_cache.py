@@ -35,7 +35,7 @@ def _section(model: Model) -> None:
     right.caption(
         "Factorisations and trained baselines of all data sets are lost, for all who use this folder: after the next "
         "start they are computed again. Downloads and the data sets stay, and so does what the server has in memory. "
-        "What a factorisation or a baseline that this server runs now has put there is spared."
+        "What a running factorisation or baseline works with stays until it is done."
     )
     if note := st.session_state.pop(CLEARED, None):
         st.success(note, icon=":material/delete_sweep:")
