@@ -72,7 +72,8 @@ class Filling(Generic[Step]):
             self.n_steps = len(self.results)
         except Exception as error:  # a thread has nobody to raise to: `show.failure` tells it on the page
             self.error = str(error) or type(error).__name__
-            _log.exception("work behind the page ended early")
+            if "interpreter shutdown" not in self.error:  # which ends every such work, when the server is stopped
+                _log.exception("work behind the page ended early")
         if self.done:  # what was worked with, a model of some GB perhaps, is not kept for the results' sake
             self._make_steps = self._steps = None
 

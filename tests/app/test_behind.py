@@ -10,7 +10,7 @@ from pages.shared import behind, compression, model, paths, sample, search, sour
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
-from tests.app.test_frame import start
+from tests.app.helpers import start
 from xmlcore.sampling import sample_interval
 from xmlcore.synthetic import make_dataset
 
@@ -137,3 +137,15 @@ def test_numbers_of_a_sample_have_an_interval_for_both_variants():
             width = 100 * sample_interval(top, answer.dataset.Y_test, 5, MADE.n_test, theta)
             assert width > 0
             assert f"± {width:.2f}" in told[told.index(name) :]
+
+
+def test_work_that_fails_is_logged_but_not_when_the_server_stops(caplog):
+    def fail(text):
+        raise RuntimeError(text)
+        yield
+
+    for text in ("cannot schedule new futures after interpreter shutdown", "no room"):
+        work = behind.Filling(lambda text=text: fail(text), 3)
+        work.step()
+        assert work.error == text
+    assert [record.exc_info[1].args[0] for record in caplog.records] == ["no room"]
