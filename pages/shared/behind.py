@@ -39,7 +39,7 @@ class Filling(Generic[Step]):
         self.n_steps = n_steps
         self.error: str | None = None
         self.reported = 0.0
-        self.wanted = 0.0
+        self.wanted = self.asked_for = 0.0
         self._works_with, self._results_bytes = works_with, 0
         self._make_steps: Callable[[], Iterator[Step]] | None = make_steps
         self._steps: Iterator[Step] | None = None
@@ -88,14 +88,19 @@ def filling(key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int,
     """The work of that key, made at the first call; it is not worked on before somebody wants it.
 
     works_with: about the bytes that it holds, beside its results, until it is done. Of all work, what was asked for
-    last is kept, as much as FILLED_BYTES take.
+    last is kept, as much as FILLED_BYTES take, and what a page still shows: works of one page that are larger together
+    would else push each other out at every poll, and none would ever be done.
     """
     with _changed:
         if key not in _fillings:
             _fillings[key] = Filling(make_steps, n_steps, works_with)
         _fillings.move_to_end(key)
-        while len(_fillings) > 1 and sum(work.n_bytes for work in _fillings.values()) > FILLED_BYTES:
-            _fillings.popitem(last=False)
+        now = _fillings[key].asked_for = time.monotonic()
+        for old, work in list(_fillings.items())[:-1]:
+            held = sum(each.n_bytes for each in _fillings.values())
+            if held <= FILLED_BYTES or work.asked_for > now - _FORGOTTEN_AFTER:
+                break
+            del _fillings[old]
         return _fillings[key]
 
 

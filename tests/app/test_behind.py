@@ -63,13 +63,22 @@ def test_a_result_is_counted_with_all_that_it_holds():
     assert held_bytes(point) > held_bytes(paths.Point(1.0, {}, {})) > 0
 
 
-def test_of_all_work_what_was_asked_for_last_is_kept_within_its_bytes(fillings):
+def test_of_all_work_what_was_asked_for_last_is_kept_within_its_bytes(fillings, monkeypatch):
+    monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", 0.0)
     part = behind.FILLED_BYTES // 4
     for key in range(3):
         all_of(behind.filling(key, lambda: iter([np.zeros(part + 8, np.int8)]), 1))
     behind.filling(0, iter, 1)
     behind.filling("another", lambda: iter([np.zeros(part)]), 1, works_with=part)
     assert list(fillings) == [2, 0, "another"]
+
+
+def test_works_of_one_page_that_are_larger_together_do_not_push_each_other_out(fillings):
+    def asked() -> list[behind.Filling]:
+        return [behind.filling(key, lambda: iter([1.0]), 1, works_with=behind.FILLED_BYTES) for key in range(3)]
+
+    assert asked() == asked()
+    assert len(fillings) == 3
 
 
 def test_unfinished_work_counts_what_it_works_with_until_it_is_done():
