@@ -19,6 +19,8 @@ BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "share
 CUTS = (1, 2, 3, 5, 7, *(step * 10**power for power in range(4) for step in (10, 15, 20, 30, 50, 70)), 100_000)
 OUTCOMES = {"won": "only with PS", "lost": "only without PS", "kept": "by both", "missed": "by neither"}
 LINKS = 8
+# Of columns: eighths, which are widths of few decimals. Plotly rounds others and then draws the chart once more.
+WIDE_AND_NARROW = (5, 3)
 TABLE_HEIGHT = 320  # pixels: with the instances of a chosen row on one screen
 
 settings = frame.guard()
@@ -54,7 +56,7 @@ def gains_and_losses() -> None:
     recall = recall_by_bin(answer.evaluation, K, dataset.Y_test, bins)
     held_recall = recall_by_bin(ghost.evaluation, K, dataset.Y_test, bins) if ghost else None
     answer_in_words.markdown(verdict(parts, table.difference, settings.A, name, answer.rows_text))
-    left, right = st.columns([3, 2])
+    left, right = st.columns(WIDE_AND_NARROW)
     with left:
         show.chart(
             contribution_bars(parts, held_parts, height=340),
@@ -111,7 +113,7 @@ def head_torso_and_tail() -> None:
     parts = by_bin(answer, "precision", bins)
     held_parts = by_bin(ghost, "precision", bins) if ghost else None
     unseen = int((dataset.label_counts == 0).sum())
-    left, right = st.columns([3, 2])
+    left, right = st.columns(WIDE_AND_NARROW)
     with left:
         caption = "Each point is a label; its name is shown on hover."
         if dataset.n_labels - unseen > MOST_POINTS:

@@ -84,7 +84,16 @@ def draw(
         **layout,
         "margin": {**_LAYOUT["margin"], **layout.get("margin", {})},
     }
-    return go.Figure({"data": list(traces), "layout": whole})
+    figure = go.Figure({"data": list(map(_without_arrays, traces)), "layout": _without_arrays(whole)})
+    figure.layout.template = None  # where none is named, Plotly puts its own into a new figure
+    return figure
+
+
+def _without_arrays(part: object) -> object:
+    """Lists for arrays: a browser that is given a figure twice cannot tell that a typed array is the same."""
+    if isinstance(part, dict):
+        return {key: _without_arrays(value) for key, value in part.items()}
+    return part.tolist() if isinstance(part, np.ndarray) else part
 
 
 def _bars(look: Look, name: str, categories: Sequence[str], heights: np.ndarray) -> dict:

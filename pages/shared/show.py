@@ -104,6 +104,9 @@ def chart(
     height: "content" for the figure's own, "stretch" for what its container has left. one_line: the buttons that save
     image and data stand beside the caption, not below it.
     """
+    # Streamlit makes each changed chart anew and then hands Plotly the same figure once more. Without a revision Plotly
+    # takes all data for changed and draws them again, which took as long as the first time.
+    figure.layout.datarevision = 1
     with st.container(key=f"chart_{name}", gap="xsmall", height=height):
         st.plotly_chart(
             figure,

@@ -1,5 +1,7 @@
 """What the tests of the pages share: the app opened by a link, and what it says."""
 
+import json
+
 from streamlit.testing.v1 import AppTest
 
 SECONDS = 300  # that a page may take on a busy machine
@@ -21,3 +23,8 @@ def data_page(**params: str) -> AppTest:
 def texts(app: AppTest) -> str:
     """What the page says, warnings included."""
     return "\n".join(each.value for kind in (app.markdown, app.caption, app.warning) for each in kind)
+
+
+def charts(app: AppTest, name: str = "") -> list[dict]:
+    """The page's charts as they are sent to the browser: all of them, or the one of this name, if it is there."""
+    return [json.loads(each.proto.spec) for each in app.get("plotly_chart") if name in ("", each.key)]

@@ -14,6 +14,7 @@ from pages.shared import behind, compress_words, compression
 from pages.shared import model as models
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
+from tests.app.helpers import charts
 from xmlcore import inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS
@@ -95,8 +96,7 @@ def test_a_kept_share_that_is_not_there_is_named_and_the_usual_one_taken():
 
 def curves_with_points(page) -> list[str]:
     """The names of the first chart's curves that have points; all are in its legend from the start."""
-    traces = json.loads(page.get("plotly_chart")[0].proto.spec)["data"]
-    names = {trace["name"]: trace["x"] for trace in traces if "test instances" in trace["name"]}
+    names = {trace["name"]: trace["x"] for trace in charts(page)[0]["data"] if "test instances" in trace["name"]}
     assert len(names) == 2
     return [name for name, x in names.items() if x != [None]]
 

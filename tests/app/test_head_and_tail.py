@@ -1,7 +1,5 @@
 """The page "Head and tail": its words, sums and table, the label that is chosen, and the frame around it."""
 
-import base64
-import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +15,7 @@ from pages.shared import head_tail_words as words
 from pages.shared import model
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
+from tests.app.helpers import charts
 from xmlcore import Dataset
 from xmlcore.analysis import Contributions, frequency_bins, head_torso_tail, label_table, rows_of_label
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -146,14 +145,10 @@ def answer_of(page):
     return model.answer(Settings(**{key: page.session_state[key] for key in keys}))
 
 
-def bars(page, key):
+def bars(page, name):
     """Variant → heights of a chart's bars, as they are sent to the browser."""
-    (chart,) = [each.proto for each in page.get("plotly_chart") if key in each.proto.id]
-    return {trace["name"]: decoded(trace["y"]) for trace in json.loads(chart.spec)["data"]}
-
-
-def decoded(numbers):
-    return np.frombuffer(base64.b64decode(numbers["bdata"]), numbers["dtype"])
+    (chart,) = charts(page, name)
+    return {trace["name"]: np.array(trace["y"]) for trace in chart["data"]}
 
 
 def test_the_page_runs_and_the_sidebar_stays_over_two_changes_of_a_slider(page):

@@ -1,7 +1,5 @@
 """What Tune fills in behind the page: the path, all test instances where a sample was answered on, the frontier."""
 
-import base64
-import json
 import re
 import time
 from dataclasses import replace
@@ -13,7 +11,7 @@ from scipy import sparse
 
 from pages.shared import behind, model, paths, sources
 from pages.shared.settings import Settings
-from tests.app.helpers import SECONDS, start, texts
+from tests.app.helpers import SECONDS, charts, start, texts
 from xmlcore import (
     RidgeFactorization,
     evaluate_scores,
@@ -105,14 +103,11 @@ def test_a_sampled_page_says_so_and_then_has_the_numbers_of_all_test_instances(s
 
 def drawn(app, name):
     """The traces of a chart; none where the page has no such chart."""
-    specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart") if each.key == name]
-    return [trace for spec in specs for trace in spec["data"]]
+    return [trace for chart in charts(app, name) for trace in chart["data"]]
 
 
 def points_of(trace):
-    """A trace's points as pairs: Plotly writes an array as base64."""
-    axes = [trace["x"], trace["y"]]
-    return list(zip(*(np.frombuffer(base64.b64decode(a["bdata"]), a["dtype"]).tolist() for a in axes), strict=True))
+    return list(zip(trace["x"], trace["y"], strict=True))
 
 
 def test_the_curves_of_the_page_are_solid_on_test_instances_and_dashed_held_out(sampled):

@@ -19,6 +19,13 @@ from tests.browser.chromium import (
 from xmlcore import load_dataset
 
 REG_LAMBDA, A, B, K = 7.3, 0.83, 2.1, 4
+# For each chart's axis lines, how often they were given their course, which each drawing of a chart does once.
+COUNT_DRAWINGS = """() => {
+    const drawings = window.drawings = new Map();
+    new MutationObserver(changes => changes.forEach(({target}) => {
+        if (target.matches(".stPlotlyChart .xlines-above")) drawings.set(target, (drawings.get(target) ?? 0) + 1);
+    })).observe(document.body, {subtree: true, attributes: true, attributeFilter: ["d"]});
+}"""
 LAMBDA_IS = "value => document.querySelector('[data-testid=stNumberInputField]').value === value"
 
 
@@ -159,3 +166,15 @@ def test_a_link_sets_what_it_can_and_what_is_refused_is_named_on_the_page(server
     text = page.locator("[data-testid='stMain']").inner_text()
     assert "A = -3 was refused" in text
     assert "no data set called “Nowhere”" in text
+
+
+# Not Instances: what its bars are called may be of any length, so Plotly lays them out twice.
+@pytest.mark.parametrize("address", ["", "head_and_tail", "compress"])
+def test_a_changed_chart_is_drawn_once(server, visit, address):
+    page = visit(f"{server.url}/{address}")
+    wait_until_factorised(page)
+    page.evaluate(COUNT_DRAWINGS)
+    slider(page, "λ").press("ArrowRight")
+    page.wait_for_function("() => window.drawings.size > 0")
+    wait_until_idle(page)
+    assert set(page.evaluate("() => [...window.drawings.values()]")) == {1}

@@ -293,3 +293,9 @@ def test_a_pair_of_labels_is_named_in_two_lines_that_leave_half_of_a_narrow_scre
     assert figure.layout.yaxis.ticktext[0] == "interface::graphical +<br>x11::application"
     assert not figure.layout.yaxis.automargin
     assert figure.layout.margin.l < 200
+
+
+def test_a_figure_has_no_arrays_and_no_theme_of_plotlys_so_that_a_browser_can_tell_it_from_another():
+    figure = label_frequencies(*profile(50))
+    assert isinstance(figure.data[0].y, tuple)
+    assert "template" not in figure.to_plotly_json()["layout"]
