@@ -32,17 +32,18 @@ class Look:
 
 LOOKS = {RIDGE: Look("#0072B2", "", "circle"), RIDGE_PS: Look("#E69F00", "/", "diamond")}
 INK, GRID = "#222222", "#DDDDDD"
+TWO_ROWS = {"t": 72}  # the margin above a chart whose legend has two rows where two charts stand side by side
 TITLE = {"font": {"size": 14}}  # of an axis: as large as all other text, not larger
 
-# Fixed margins: where they may grow (automargin), a browser lays a chart out two or three times, which was most of a
-# slider's answer.
+# Fixed margins, with room for the legend: where they grow, a browser lays a chart out two or three times, which was
+# most of a slider's answer.
 _AXIS = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "ticks": "outside", "automargin": False}
 _LAYOUT = {
     "template": "none",
     "font": {"family": "Source Sans, Source Sans Pro, Helvetica, Arial, sans-serif", "size": 14, "color": INK},
     "paper_bgcolor": "white",
     "plot_bgcolor": "white",
-    "margin": {"l": 76, "r": 12, "t": 34, "b": 56},
+    "margin": {"l": 76, "r": 12, "t": 50, "b": 56},
     "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "tracegroupgap": 0},
     "hoverlabel": {"bgcolor": "white", "font": {"color": INK}},
     "bargap": 0.25,
@@ -219,7 +220,9 @@ def curves(
     y = [float(value) for trace in traces for value in trace["y"] if value is not None]
     x += x_range or ([] if x else [1.0])
     axis = {**log_axis(min(x), max(x)), "range": log_range(min(x), max(x))}
-    return draw(traces, x_title, y_title, 340, xaxis=axis, yaxis={"range": percent_range(y)}, showlegend=True)
+    return draw(
+        traces, x_title, y_title, 340, xaxis=axis, yaxis={"range": percent_range(y)}, margin=TWO_ROWS, showlegend=True
+    )
 
 
 def _curve(line: Curve) -> dict:
