@@ -11,8 +11,9 @@ from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import counted, hold_in_link
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
-from xmlcore.figures import MOST_POINTS, grouped_bars
+from xmlcore.figures import grouped_bars
 from xmlcore.figures_axes import SMALL
+from xmlcore.figures_frequencies import MOST_POINTS
 
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
 # The same for every data set: bounds that follow the data would put a linked value back to the default.

@@ -18,7 +18,7 @@ from cachetools import LRUCache, cached
 from pages.shared import frame
 from xmlcore import Dataset
 from xmlcore.analysis import LabelTable
-from xmlcore.figures import head_torso_tail_lines
+from xmlcore.figures_frequencies import head_torso_tail_lines
 
 MOST_ROWS = 1000  # what the table sends to the browser; with tens of thousands, each change of λ would wait for it
 ORDERS: dict[str, Callable[[LabelTable, np.ndarray], np.ndarray]] = {

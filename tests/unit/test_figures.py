@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from xmlcore import figures
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import (
     HELD,
@@ -14,13 +13,12 @@ from xmlcore.figures import (
     Curve,
     curves,
     grouped_bars,
-    head_torso_tail_lines,
-    label_frequencies,
     system_bars,
     tradeoff,
 )
 from xmlcore.figures_axes import LEAST_POINTS, category_axis, log_axis, percent_range
 from xmlcore.figures_data import pair_bars
+from xmlcore.figures_frequencies import MOST_POINTS, head_torso_tail_lines, label_frequencies
 
 
 def trace_of(figure, name):
@@ -66,12 +64,12 @@ def test_every_seen_label_is_drawn_with_its_own_name_and_frequency():
     assert list(points.x) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("n_labels", [figures.MOST_POINTS, figures.MOST_POINTS + 1, 35_515, 670_091])
+@pytest.mark.parametrize("n_labels", [MOST_POINTS, MOST_POINTS + 1, 35_515, 670_091])
 def test_a_long_profile_keeps_its_head_its_last_label_and_a_bounded_number_of_points(n_labels):
     counts, names = profile(n_labels)
     (points,) = label_frequencies(counts, names).data
-    assert len(points.x) <= figures.MOST_POINTS
-    half = figures.MOST_POINTS // 2
+    assert len(points.x) <= MOST_POINTS
+    half = MOST_POINTS // 2
     assert list(points.x[:half]) == list(range(1, half + 1))
     assert points.x[-1] == n_labels
     assert (np.diff(points.x) > 0).all()
