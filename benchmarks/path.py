@@ -31,9 +31,9 @@ from xmlcore import (
     Dataset,
     Evaluation,
     RidgeFactorization,
-    evaluate,
     evaluate_scores,
     inverse_propensity,
+    lambda_path,
     lambda_range,
     load_dataset,
 )
@@ -55,8 +55,7 @@ class Timing:
 def ours(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:
     fac = RidgeFactorization.fit(ds.X_train, ds.Y_train)
     P = fac.project(ds.X_test)
-    for reg_lambda in lambdas:
-        yield evaluate(fac, P, ds.Y_test, reg_lambda, theta, theta, KS)
+    return lambda_path(fac, P, ds.Y_test, lambdas, theta, theta, KS, X_new=ds.X_test)
 
 
 def gram_and_cholesky(ds: Dataset, theta: np.ndarray, lambdas: Iterable[float]) -> Iterator[Evaluation]:

@@ -204,6 +204,7 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
         metric_theta,
         ks,
         exclude=data.test_filter,
+        X_new=data.X_test,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_whole
-from xmlcore.dataset import as_mask
+from xmlcore.dataset import Features, as_mask
 from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
 from xmlcore.products import chunks
@@ -75,6 +75,7 @@ def evaluate(
     *,
     reg_lambda_ps: float | None = None,
     exclude: sparse.csr_array | None = None,
+    X_new: Features | None = None,
     memory_budget: int | None = None,
 ) -> Evaluation:
     """Every metric at every K, the top K and per-label hits, of both variants at λ.
@@ -82,8 +83,9 @@ def evaluate(
     P: (rows, r') from `fac.project`; Y: rows×L in {0,1}. inverse_propensity: θ (L,) with which the model weights its
     labels; metric_inverse_propensity: θ (L,) with which PSP and PSnDCG measure, from the full training set with the
     data set's own A and B, so that the ruler stays still while A and B move. reg_lambda_ps: λ of the weighted variant
-    where it has its own. exclude: pairs (row, label) masked before ranking, rows×L. memory_budget: bytes that a block
-    of scores with what it needs may take; a quarter of the free memory by default.
+    where it has its own. exclude: pairs (row, label) masked before ranking, rows×L. X_new: the features of which P is
+    the projection; with them, all rows are scored by way of W where that takes less (`RidgeFactorization.scores_of`).
+    memory_budget: bytes that a block of scores with what it needs may take; a quarter of the free memory by default.
 
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
@@ -92,7 +94,7 @@ def evaluate(
     P, exclude = check_rows(P, ruler.Y.shape, exclude)
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     top, top_ps, n_zero = rank_projected(
-        fac, P, (reg_lambda, penalty_ps), inverse_propensity, ruler.k_max, exclude, memory_budget
+        fac, P, (reg_lambda, penalty_ps), inverse_propensity, ruler.k_max, exclude, memory_budget, X_new
     )
     return evaluate_rankings(
         top, top_ps, ruler, ks, reg_lambda=reg_lambda, reg_lambda_ps=penalty_ps, rows_scored_zero=n_zero
@@ -155,16 +157,18 @@ def rank_projected(
     k: int,
     exclude: sparse.csr_array | None,
     memory_budget: int | None,
+    X_new: Features | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """The k best labels of projected rows by both variants, (rows, k) each, and how many rows score 0 everywhere.
 
     penalties: λ of XML-ridge and of XML-ridge with PS. Block by block: the scores are never whole beyond the budget.
+    X_new: as in `evaluate`.
     """
     top = np.empty((P.shape[0], k), dtype=np.int32)
     top_ps = np.empty_like(top)
     n_zero = 0
-    for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
-        scores, scores_ps = scores_of_variants(fac, P[rows], penalties)
+    for rows, X in blocks_with_features(fac, P, X_new, memory_budget):
+        scores, scores_ps = scores_of_variants(fac, P[rows], penalties, X)
         mask = None if exclude is None else exclude[rows]
         top[rows], top_ps[rows] = rank_variants(scores, scores_ps, inverse_propensity, k, mask)
         n_zero += zero_rows(scores)
@@ -172,11 +176,20 @@ def rank_projected(
 
 
 def scores_of_variants(
-    fac: RidgeFactorization | StreamedFactorization, P: np.ndarray, penalties: tuple[float, float]
+    fac: RidgeFactorization | StreamedFactorization,
+    P: np.ndarray,
+    penalties: tuple[float, float],
+    X_new: Features | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Scores of projected rows at the λ of either variant, (rows, L) each; None where PS has those of ridge."""
-    scores = fac.scores(P, penalties[0])
-    return scores, None if penalties[0] == penalties[1] else fac.scores(P, penalties[1])
+    """Scores of projected rows at the λ of either variant, (rows, L) each; None where PS has those of ridge.
+
+    X_new: the features of these rows, or None.
+    """
+
+    def scored(reg_lambda: float) -> np.ndarray:
+        return fac.scores(P, reg_lambda) if X_new is None else fac.scores_of(X_new, P, reg_lambda)
+
+    return scored(penalties[0]), None if penalties[0] == penalties[1] else scored(penalties[1])
 
 
 def zero_rows(scores: np.ndarray) -> int:
@@ -223,6 +236,18 @@ def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None)
     """Slices of rows whose scores (L) and projections (r') fit the budget; by default a quarter of the free memory."""
     step = max(1, as_memory_budget(memory_budget) // (4 * (n_labels + 2 * rank)))
     return chunks(n_rows, step)
+
+
+def blocks_with_features(
+    fac: RidgeFactorization | StreamedFactorization, P: np.ndarray, X_new: Features | None, memory_budget: int | None
+) -> Iterator[tuple[slice, Features | None]]:
+    """The `row_blocks` of P, each with the features to score it from, which are X_new where one block holds all rows.
+
+    A W for each of several blocks would cost more than it saves, and a StreamedFactorization has none: None for these.
+    """
+    for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
+        whole = rows.stop - rows.start == P.shape[0]
+        yield rows, X_new if whole and isinstance(fac, RidgeFactorization) else None
 
 
 def check_labels(Y: sparse.csr_array, n_labels: int) -> None:

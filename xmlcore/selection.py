@@ -13,16 +13,17 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
-from xmlcore.dataset import Dataset, as_groups, as_labels, as_mask, take_instances
+from xmlcore.dataset import Dataset, Features, as_groups, as_labels, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
+    blocks_with_features,
     check_labels,
     check_rows,
     cut_ks,
     evaluate,
     evaluate_ranking,
     evaluate_rankings,
-    row_blocks,
+    scores_of_variants,
 )
 from xmlcore.leaveout import held_out_scores
 from xmlcore.metrics import make_ruler
@@ -71,6 +72,7 @@ def lambda_path(
     ks: Sequence[int] = (1, 3, 5),
     *,
     exclude: sparse.csr_array | None = None,
+    X_new: Features | None = None,
     memory_budget: int | None = None,
 ) -> Iterator[Evaluation]:
     """`evaluate` for each λ, both variants at the same λ, in the order in which they are given.
@@ -87,6 +89,7 @@ def lambda_path(
             metric_inverse_propensity,
             ks,
             exclude=exclude,
+            X_new=X_new,
             memory_budget=memory_budget,
         )
 
@@ -155,6 +158,7 @@ def search_settings(
     ks: Sequence[int] = (1, 3, 5),
     *,
     exclude: sparse.csr_array | None = None,
+    X_new: Features | None = None,
     memory_budget: int | None = None,
 ) -> Iterator[Setting]:
     """The weighted variant at every combination of λ, A and B; one product for each λ, however many A and B.
@@ -171,8 +175,8 @@ def search_settings(
     }
     for reg_lambda in _distinct(lambdas):
         tops = {pair: np.empty((Y.shape[0], ks[-1]), dtype=np.int32) for pair in weights}
-        for rows in row_blocks(*Y.shape, P.shape[1], memory_budget):
-            scores = fac.scores(P, reg_lambda, rows=rows)
+        for rows, X in blocks_with_features(fac, P, X_new, memory_budget):
+            scores, _ = scores_of_variants(fac, P[rows], (reg_lambda, reg_lambda), X)
             mask = None if exclude is None else exclude[rows]
             for pair, theta in weights.items():
                 tops[pair][rows] = top_k_weighted(scores, theta, ks[-1], mask)

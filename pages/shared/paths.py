@@ -81,6 +81,7 @@ def _test_steps(answer: model.Answer, near: float) -> Iterator[Point]:
             answer.metric_theta,
             all_ks(answer),
             exclude=data.test_filter,
+            X_new=data.X_test,
         ),
     )
 

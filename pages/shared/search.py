@@ -33,6 +33,7 @@ def search(answer: model.Answer) -> behind.Filling[Setting]:
             answer.metric_theta,
             ks,
             exclude=data.test_filter,
+            X_new=data.X_test,
         ),
         N_LAMBDAS * n_pairs,
         answer.n_bytes + rankings,

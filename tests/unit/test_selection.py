@@ -1,6 +1,7 @@
 """The λ path, the held-out path, the search and the split, each against single evaluations and refits."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,6 +61,30 @@ def test_the_path_is_evaluate_at_each_value(problem):
         expected = evaluate(fac, P, Y_new, step.reg_lambda, theta, theta0, (1, 3))
         assert step.ridge.metrics == expected.ridge.metrics
         assert step.ps.metrics == expected.ps.metrics
+
+
+def test_path_and_search_score_by_way_of_W_where_that_takes_less_and_find_the_same(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((100, 60), density=0.1, format="csr", rng=rng) + sparse.eye_array(100, 60)
+    X_new = sparse.csr_array(sparse.eye_array(500, 60) + sparse.eye_array(500, 60, k=-60) * 2)
+    Y, Y_new = (sparse.csr_array(rng.random((n, 8)) < 0.3, dtype=np.float32) for n in (100, 500))
+    counts = np.bincount(Y.indices, minlength=8)
+    theta = inverse_propensity(counts, 0.55, 1.5, n_train=100)
+    fac = RidgeFactorization.fit(sparse.csr_array(X), Y)
+    P = fac.project(X_new)
+    path = partial(lambda_path, fac, P, Y_new, [0.5, 20.0], theta, theta)
+    search = partial(search_settings, fac, P, Y_new, [0.5, 20.0], [0.0, 0.7], [1.5], counts, theta)
+    expected = [*(each.ps.metrics for each in path()), *(each.metrics for each in search())]
+    made = []
+    weights = RidgeFactorization.weights
+    monkeypatch.setattr(RidgeFactorization, "weights", lambda *args: made.append(args[1]) or weights(*args))
+    found = [*(each.ps.metrics for each in path(X_new=X_new)), *(each.metrics for each in search(X_new=X_new))]
+    assert made == [0.5, 20.0] * 2  # one W for each λ
+    assert found == expected
+    # Where a block holds a part of the rows, as before.
+    found = [*(each.ps.metrics for each in path(X_new=X_new, memory_budget=10_000))]
+    assert found == expected[:2]
+    assert len(made) == 4
 
 
 def test_the_path_begins_before_its_end_is_known(problem):
