@@ -506,6 +506,20 @@ def test_one_feature_that_outweighs_all_others_costs_no_accuracy(monkeypatch, li
         assert distance(solve_direct(X, Y, X_new, reg_lambda), expected) < 2e-3
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_features_of_a_low_rank_are_projected_in_either_form(rank):
+    # Null eigenvalues are rounding errors, of which one may be many times as large as the next.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, X_new = (rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, 26)) for rows in (9, 5))
+        Y = sparse.csr_array((rng.random((9, 4)) < 0.5).astype(np.float32))
+        for form in ("dual", "primal"):
+            fac = RidgeFactorization.fit(X, Y, form=form)
+            assert fac.leading.shape[1] <= fac.eigenvalues.size == rank
+            expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1.0)
+            assert distance(fac.scores(fac.project(X_new), 1.0), expected) < 1e-5
+
+
 @pytest.mark.parametrize("limit", [5_000, 2], ids=["float64", "float32"])
 @pytest.mark.parametrize("reg_lambda", [1e-3, 3.0, 1e6])
 def test_the_direct_solve_gives_zeros_to_rows_that_share_nothing_with_a_labelled_row(monkeypatch, limit, reg_lambda):
