@@ -241,7 +241,9 @@ class RidgeFactorization:
         """P diag(weights) Q for weights of shape (r',), float64, at any scale of them, σ and P: see `scores`."""
         if P.dtype == np.float32 and linalg.is_ordinary(self.eigenvalues[-1], weights.min(), weights.max()):
             return self._times_Q(P, weights, labels)
-        return linalg.at_any_scale(P * weights, lambda A: self._times_Q(A, np.ones_like(weights), labels))
+        return linalg.at_any_scale(
+            P * weights, lambda A: self._times_Q(A.astype(np.float32), np.ones_like(weights), labels)
+        )
 
     def _times_Q(self, P: np.ndarray, weights: np.ndarray, labels: Rows) -> np.ndarray:
         if self.Q is not None:

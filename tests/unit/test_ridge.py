@@ -460,6 +460,17 @@ def test_scaling_features_and_lambda_alike_changes_no_score(shape, budget, scale
     assert distance(left_out, refitted(data, [7], reg_lambda)) < 1e-4
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1.0, 1e12, 1e20])
+@pytest.mark.parametrize("n_new", [5, 30])
+def test_the_direct_solve_of_rows_unlike_any_other_is_as_right_at_any_scale(scale, n_new):
+    rng = np.random.default_rng(0)
+    X, X_new = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 12)), rng.standard_normal((n_new, 12))
+    Y = sparse.csr_array((rng.random((40, 8)) < 0.3).astype(np.float32))
+    expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1e-3)
+    found = solve_direct(X * scale, Y, X_new * scale, 1e-3 * scale**2)
+    assert distance(found, expected) < 1e-6
+
+
 @pytest.mark.parametrize("reg_lambda", [1e35, 1e46, 1e100])
 def test_scores_smaller_than_float32_holds_still_rank(case, reg_lambda):
     expected = brute_force(case.data.X, case.data.Y, case.data.X_new[:50], reg_lambda)
