@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
-from xmlcore.checks import DataError, as_indices, check_reg_lambda
+from xmlcore.checks import DataError, as_array, as_indices, check_reg_lambda
 from xmlcore.dataset import Block, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.memory import as_memory_budget
 from xmlcore.progress import Progress, unheard
@@ -284,11 +284,12 @@ class RidgeFactorization:
         θ_l times that. `P` may be one row, shape (r',), or several. Raises DataError as `scores` does.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
-        rows = check_projection(np.asarray(P)[None] if np.ndim(P) == 1 else P, shrink.size)
+        P = as_array(P, "P")
+        rows = check_projection(P[None] if P.ndim == 1 else P, shrink.size)
         back = products.product(self.eigenvectors, (rows * shrink).T, np.float64)
         if self.form == "primal":
             back = products.multiply(self.X_train, back, np.float64)
-        return back.T if np.ndim(P) == 2 else back[:, 0]
+        return back.T if P.ndim == 2 else back[:, 0]
 
     def leave_one_out_scores(self, reg_lambda: float, *, rows: Rows = slice(None)) -> np.ndarray:
         """What each of the given training rows would score in a model trained without it, (rows, L), float32.
@@ -438,7 +439,7 @@ def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.c
 
 def check_projection(P: object, rank: int) -> np.ndarray:
     """P as an array. Raises DataError unless it is rows of so many real numbers, as `project` gives them."""
-    P = np.asarray(P)
+    P = as_array(P, "P")
     if P.ndim != 2 or P.shape[1] != rank:
         raise DataError(f"P has shape {P.shape}; expected (rows, {rank}), as project gives it")
     if P.dtype.kind not in "iuf":

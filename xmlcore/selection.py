@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
+from xmlcore.checks import DataError, as_array, as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset, as_groups, as_labels, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
@@ -185,7 +185,10 @@ def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.nda
 
     precision, psprecision: P@K and PSP@K of each point. Of equal points the first is kept.
     """
-    p, psp = np.asarray(precision, dtype=np.float64), np.asarray(psprecision, dtype=np.float64)
+    p, psp = (
+        as_array(values, name).astype(np.float64)
+        for values, name in ((precision, "precision"), (psprecision, "psprecision"))
+    )
     if p.shape != psp.shape or p.ndim != 1:
         raise DataError(
             f"precision has shape {p.shape} and psprecision {psp.shape}; expected one number for each point"
