@@ -327,7 +327,7 @@ class RidgeFactorization:
     ) -> RidgeFactorization:
         """The factorisation whose `arrays()` were kept, with the training data that it was fitted to.
 
-        Raises DataError where an array is missing or X and Y have other shapes.
+        Raises DataError where an array is missing or does not fit the others, or X and Y have other shapes.
         """
         X, Y = _check_training(X, Y)
         missing = {"shape", "form", "precision", "eigenvalues", "eigenvectors", "leading", "seconds"} - set(arrays)
@@ -336,13 +336,15 @@ class RidgeFactorization:
         given = (n_rows(X), n_columns(X), Y.shape[1])
         if tuple(arrays["shape"]) != given:
             raise DataError(f"arrays are of D, N, L = {tuple(map(int, arrays['shape']))}; X and Y have {given}")
-        rank, size = len(arrays["eigenvalues"]), given[1] if str(arrays["form"]) == "primal" else given[0]
+        rank, size = np.size(arrays["eigenvalues"]), given[1] if str(arrays["form"]) == "primal" else given[0]
         leading, null = (np.shape(arrays.get(name, ()))[1:] for name in ("leading", "null"))
         shapes = {
+            "eigenvalues": (rank,),
             "eigenvectors": (size, rank),
             "Q": (rank, given[2]),
             "leading": (size, *leading),
             "null": (size, *null),
+            "seconds": (2,),
         }
         for name, shape in shapes.items():
             if name in arrays and arrays[name].shape != shape:

@@ -320,6 +320,13 @@ def test_arrays_that_do_not_fit_each_other_are_refused(case):
     for name in {"Q", "eigenvectors", "leading", "null"} & set(arrays):
         with pytest.raises(DataError, match=f"arrays has {name} of shape"):
             RidgeFactorization.from_arrays(arrays | {name: arrays[name][:-1]}, case.data.X, case.data.Y)
+    for name, wrong in (
+        ("eigenvalues", arrays["eigenvalues"][:, None]),
+        ("eigenvalues", arrays["eigenvalues"][0]),
+        ("seconds", arrays["seconds"][:1]),
+    ):
+        with pytest.raises(DataError, match=f"arrays has {name} of shape"):
+            RidgeFactorization.from_arrays(arrays | {name: wrong}, case.data.X, case.data.Y)
 
 
 def test_a_block_without_features_changes_nothing_and_prints_nothing(case, capfd):
