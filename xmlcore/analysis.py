@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_whole
+from xmlcore.checks import DataError, as_array, as_whole
 from xmlcore.dataset import as_labels
 from xmlcore.evaluation import Evaluation, VariantResult
 from xmlcore.metrics import hits, make_ruler
@@ -300,7 +300,7 @@ def instance_marks(
 
 
 def _as_counts(label_counts: np.ndarray) -> np.ndarray:
-    counts = np.asarray(label_counts)
+    counts = as_array(label_counts, "label_counts")
     numbers = counts.ndim == 1 and counts.size and counts.dtype.kind in "biuf" and np.isfinite(counts).all()
     if not numbers or not np.array_equal(counts, counts.astype(np.int64)) or counts.min() < 0:
         raise DataError(f"label_counts has shape {counts.shape}; expected whole numbers of at least 0, one for a label")

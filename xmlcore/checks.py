@@ -46,9 +46,19 @@ def check_reg_lambda(reg_lambda: float) -> float:
     return as_number(reg_lambda, "reg_lambda", above=0)
 
 
+def as_array(values: object, name: str) -> np.ndarray:
+    """The values as an array. Raises DataError, naming the argument, where rows are of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} must have rows of equal length: {error}") from error
+
+
 def as_indices(values: object, count: int, name: str) -> np.ndarray:
     """The values, none too, as an array of whole numbers from 0 to count − 1. Raises DataError, naming the argument."""
-    indices = np.asarray(values, np.int64 if np.shape(values) == (0,) else None)
+    indices = as_array(values, name)
+    if indices.shape == (0,):
+        indices = indices.astype(np.int64)
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise DataError(f"{name} has type {indices.dtype} and shape {indices.shape}; expected a list of whole numbers")
     if indices.size and not (indices.min() >= 0 and indices.max() < count):
@@ -88,10 +98,8 @@ def _check_below(indices: np.ndarray, count: int, name: str, what: str) -> None:
 
 def _float(value: object) -> float:
     """The value as a float, NaN where it is no single number: a text is none, whatever it says."""
-    if isinstance(value, (str, bytes)) or np.ndim(value):
-        return math.nan
     try:
-        return float(value)
+        return math.nan if isinstance(value, (str, bytes)) or np.ndim(value) else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number, as_whole, check_places
+from xmlcore.checks import DataError, as_array, as_number, as_whole, check_places
 
 Block = sparse.csr_array | np.ndarray
 Features = Block | tuple[Block, ...]
@@ -82,10 +82,7 @@ def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmat
     """M, sparse of any format or dense, once it is known to have two dimensions and to hold real numbers."""
     if not sparse.issparse(M):
         refuse_masked(M, name)
-        try:
-            M = np.asarray(M)
-        except ValueError as error:
-            raise DataError(f"{name} must have rows of equal length: {error}") from error
+        M = as_array(M, name)
     if M.ndim != 2:
         raise DataError(f"{name} must have two dimensions, {axes}; it has shape {M.shape}")
     if M.dtype == object and not sparse.issparse(M):
@@ -171,9 +168,9 @@ def as_groups(groups: object, n_train: int, name: str = "groups") -> np.ndarray:
 
     Raises DataError, naming the argument, for another length, and for entries that are missing or cannot be compared.
     """
-    if np.shape(groups) != (n_train,):
-        raise DataError(f"{name} has shape {np.shape(groups)}; expected one entry for each of {n_train} training rows")
-    groups = np.asarray(groups)
+    groups = as_array(groups, name)
+    if groups.shape != (n_train,):
+        raise DataError(f"{name} has shape {groups.shape}; expected one entry for each of {n_train} training rows")
     # Whole numbers and texts cannot be missing, and NaN is the one value that differs from itself.
     known = groups.dtype.kind in "biuSU"
     missing = np.zeros(0, bool) if known else np.array([group is None or group != group for group in groups.tolist()])

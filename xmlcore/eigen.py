@@ -85,6 +85,7 @@ def eigenpairs(
     sigma = sigma.astype(np.float64)
     largest = sigma[-1]
     if lowered is None:
+        sigma[sigma <= _rounding(sigma)] = 0  # else a null direction would stand out among its like
         leading = np.ascontiguousarray(V[:, sigma.size - outstanding(sigma) :], dtype=np.float64)
     else:
         values, leading = lowered
@@ -100,11 +101,16 @@ def eigenpairs(
             sigma[sigma <= FLOAT32_CUT * largest] = 0
     # Directions in which two near-duplicate rows differ have tiny eigenvalues, and matter: only what is below the
     # rounding error of float64 goes.
-    first = int(np.searchsorted(sigma, sigma.size * np.finfo(np.float64).eps * sigma[-1], side="right"))
+    first = int(np.searchsorted(sigma, _rounding(sigma), side="right"))
     vectors, null = V[:, first:], V[:, :first]  # large in float32: views, not copies
     if V.dtype == np.float64:
         vectors, null = (part.astype(np.float32, order="C") for part in (vectors, null))
     return Eigenpairs(sigma[first:], vectors, leading, null)
+
+
+def _rounding(sigma: np.ndarray) -> float:
+    """Up to where the eigenvalues of a matrix (r,), ascending, may be rounding errors of float64 around 0."""
+    return sigma.size * np.finfo(np.float64).eps * sigma[-1]
 
 
 def lowered(K: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_whole
+from xmlcore.checks import DataError, as_array, as_whole
 from xmlcore.dataset import Features, as_mask
 from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
@@ -119,11 +119,11 @@ def evaluate_scores(
     to the result. The rest, and what is raised, as in `evaluate`.
     """
     ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
-    _require_shape(np.shape(scores), ruler)
+    _require_shape(as_array(scores, "scores").shape, ruler)
     if scores_ps is None:
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     else:
-        _require_shape(np.shape(scores_ps), ruler)
+        _require_shape(as_array(scores_ps, "scores_ps").shape, ruler)
     top, top_ps = rank_variants(scores, scores_ps, inverse_propensity, ruler.k_max, exclude)
     return evaluate_rankings(
         top,
@@ -261,10 +261,7 @@ def check_rows(
 ) -> tuple[np.ndarray, sparse.csr_array | None]:
     """P as an array, the mask as CSR. Raises DataError where P or the mask is not of the rows of Y, whose shape it is,
     or the mask not of its labels."""
-    try:
-        P = np.asarray(P)
-    except ValueError as error:
-        raise DataError(f"P must have rows of equal length: {error}") from error
+    P = as_array(P, "P")
     if P.ndim != 2 or P.shape[0] != shape[0]:
         raise DataError(f"P has shape {P.shape} and Y {tuple(shape)}; expected a row of P for each of Y")
     return P, as_mask(exclude, shape)
@@ -278,7 +275,7 @@ def metric_ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray, k_m
 
 
 def _whole(ks: Sequence[int]) -> list[int]:
-    if np.ndim(ks) != 1 or len(ks) == 0:
+    if as_array(ks, "ks").ndim != 1 or len(ks) == 0:
         raise DataError(f"ks is {ks!r}; expected a sequence of at least one K")
     return [as_whole(k, "ks", at_least=1) for k in ks]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.checks import DataError, as_array, as_number, as_whole
 from xmlcore.dataset import Features, as_labels, n_rows
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.ridge import RidgeFactorization
@@ -74,7 +74,7 @@ def explain_by_instance(
     Raises DataError for votes of another length, an unknown label, m < 1 and a weight ≤ 0.
     """
     Y_train = as_labels(Y_train, "Y_train")
-    votes = np.asarray(votes, dtype=np.float64)
+    votes = as_array(votes, "votes").astype(np.float64, copy=False)
     if votes.shape != (Y_train.shape[0],):
         raise DataError(f"votes has shape {votes.shape}; expected one vote for each of {Y_train.shape[0]} instances")
     if not np.isfinite(votes).all():
@@ -108,9 +108,9 @@ def missing_labels(top: np.ndarray, scores: np.ndarray, Y: sparse.csr_array, n: 
     """
     ruler = make_ruler(Y, None, 1)
     n = as_whole(n, "n", at_least=1)
-    if np.shape(scores) != ruler.Y.shape:
-        raise DataError(f"scores has shape {np.shape(scores)}; expected that of Y, {ruler.Y.shape}")
-    top, scores = np.asarray(top), np.asarray(scores)
+    top, scores = as_array(top, "top"), as_array(scores, "scores")
+    if scores.shape != ruler.Y.shape:
+        raise DataError(f"scores has shape {scores.shape}; expected that of Y, {ruler.Y.shape}")
     row, place = np.nonzero(~hits(top, ruler) & (top >= 0))
     label = top[row, place].astype(np.int64)
     support = scores[row, label]

@@ -236,16 +236,16 @@ def is_ordinary(*values: float) -> bool:
 
 
 def at_any_scale(A: np.ndarray, times: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """times(A), (rows, k), for A of any scale and a `times` that works on each row by itself, linearly, in float32.
+    """times(A), (rows, k), for A of any scale and a `times` that works on each row by itself, linearly.
 
-    Each row is first multiplied by a power of two that brings its largest value near 1. The result is float32, or
-    float64 where float32 could not hold it.
+    Each row is first multiplied by a power of two that brings its largest value near 1; A keeps its type. The result
+    is float32, or float64 where float32 could not hold it.
     """
     exponents = np.frexp(np.abs(A).max(axis=1, keepdims=True))[1]
-    out = times(np.ldexp(A, -exponents).astype(np.float32))
+    out = times(np.ldexp(A, -exponents))
     sizes = np.ldexp(np.abs(out).max(axis=1, keepdims=True, initial=0).astype(np.float64), exponents)
     held = (sizes == 0) | ((sizes > 1e-30) & (sizes < 1e38))
-    return np.ldexp(out if held.all() else out.astype(np.float64), exponents)
+    return np.ldexp(out.astype(np.float32 if held.all() else np.float64, copy=False), exponents)
 
 
 def squared_norm(X: tuple[Block, ...]) -> float:

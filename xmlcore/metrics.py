@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_whole
+from xmlcore.checks import DataError, as_array, as_whole
 from xmlcore.dataset import as_labels
 from xmlcore.propensity import as_weights
 
@@ -70,7 +70,7 @@ def hits(top: np.ndarray, ruler: Ruler) -> np.ndarray:
 
     top: (n, K) label indices, best first, -1 for no label. Raises DataError where it does not fit the ruler.
     """
-    top = np.asarray(top)
+    top = as_array(top, "top")
     n, n_labels = ruler.Y.shape
     if top.ndim != 2 or top.shape[0] != n or not np.issubdtype(top.dtype, np.integer):
         raise DataError(f"top has shape {top.shape} and holds {top.dtype}; expected {n} rows of label indices")
@@ -157,7 +157,7 @@ def _ranking(
     if theta is None and name.startswith("ps"):
         raise DataError("inverse_propensity is None; expected a weight for each label")
     ruler = make_ruler(Y, theta, k)
-    top = np.asarray(top)
+    top = as_array(top, "top")
     if top.ndim != 2 or top.shape[1] < ruler.k_max:
         raise DataError(f"top has shape {top.shape}; expected rows of at least k = {ruler.k_max} labels")
     top = top[:, : ruler.k_max]

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.atomic import whole_file
-from xmlcore.checks import DataError, as_whole
+from xmlcore.checks import DataError, as_array, as_whole
 from xmlcore.dataset import as_mask
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
@@ -213,7 +213,7 @@ def agreement(top: np.ndarray, other: np.ndarray, k: int) -> Agreement:
 
     Raises DataError where they differ in rows, and for k < 1.
     """
-    top, other = np.asarray(top), np.asarray(other)
+    top, other = as_array(top, "top"), as_array(other, "other")
     if top.ndim != 2 or other.ndim != 2 or top.shape[0] != other.shape[0] or not top.shape[0]:
         raise DataError(f"the rankings have shapes {top.shape} and {other.shape}; expected the same rows, at least one")
     k = as_whole(k, "k", at_least=1)

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_indices, as_whole
+from xmlcore.checks import DataError, as_array, as_indices, as_whole
 from xmlcore.dataset import as_mask, refuse_masked
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
@@ -86,7 +86,7 @@ def label_ranks(scores: np.ndarray, labels: np.ndarray, masked: np.ndarray | Non
 
     Raises DataError for scores of another shape or not finite, and labels outside of 0…L−1.
     """
-    scores = np.asarray(scores)
+    scores = as_array(scores, "scores")
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise DataError(f"scores has shape {scores.shape}; expected one row of finite numbers")
     labels = as_indices(labels, scores.size, "labels")
@@ -108,7 +108,7 @@ def warm_up() -> None:
 
 def _as_scores(scores: np.ndarray) -> np.ndarray:
     refuse_masked(scores, "scores")
-    scores = np.asarray(scores)
+    scores = as_array(scores, "scores")
     if scores.ndim != 2:
         raise DataError(f"scores has shape {scores.shape}; expected two dimensions, rows and labels")
     if scores.shape[1] == 0:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
-from xmlcore.checks import DataError, as_indices, check_reg_lambda
+from xmlcore.checks import DataError, as_array, as_indices, check_reg_lambda
 from xmlcore.dataset import Block, Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.memory import as_memory_budget
 from xmlcore.progress import Progress, unheard
@@ -241,7 +241,9 @@ class RidgeFactorization:
         """P diag(weights) Q for weights of shape (r',), float64, at any scale of them, σ and P: see `scores`."""
         if P.dtype == np.float32 and linalg.is_ordinary(self.eigenvalues[-1], weights.min(), weights.max()):
             return self._times_Q(P, weights, labels)
-        return linalg.at_any_scale(P * weights, lambda A: self._times_Q(A, np.ones_like(weights), labels))
+        return linalg.at_any_scale(
+            P * weights, lambda A: self._times_Q(A.astype(np.float32), np.ones_like(weights), labels)
+        )
 
     def _times_Q(self, P: np.ndarray, weights: np.ndarray, labels: Rows) -> np.ndarray:
         if self.Q is not None:
@@ -282,11 +284,12 @@ class RidgeFactorization:
         θ_l times that. `P` may be one row, shape (r',), or several. Raises DataError as `scores` does.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
-        rows = check_projection(np.asarray(P)[None] if np.ndim(P) == 1 else P, shrink.size)
+        P = as_array(P, "P")
+        rows = check_projection(P[None] if P.ndim == 1 else P, shrink.size)
         back = products.product(self.eigenvectors, (rows * shrink).T, np.float64)
         if self.form == "primal":
             back = products.multiply(self.X_train, back, np.float64)
-        return back.T if np.ndim(P) == 2 else back[:, 0]
+        return back.T if P.ndim == 2 else back[:, 0]
 
     def leave_one_out_scores(self, reg_lambda: float, *, rows: Rows = slice(None)) -> np.ndarray:
         """What each of the given training rows would score in a model trained without it, (rows, L), float32.
@@ -324,7 +327,7 @@ class RidgeFactorization:
     ) -> RidgeFactorization:
         """The factorisation whose `arrays()` were kept, with the training data that it was fitted to.
 
-        Raises DataError where an array is missing or X and Y have other shapes.
+        Raises DataError where an array is missing or does not fit the others, or X and Y have other shapes.
         """
         X, Y = _check_training(X, Y)
         missing = {"shape", "form", "precision", "eigenvalues", "eigenvectors", "leading", "seconds"} - set(arrays)
@@ -333,13 +336,15 @@ class RidgeFactorization:
         given = (n_rows(X), n_columns(X), Y.shape[1])
         if tuple(arrays["shape"]) != given:
             raise DataError(f"arrays are of D, N, L = {tuple(map(int, arrays['shape']))}; X and Y have {given}")
-        rank, size = len(arrays["eigenvalues"]), given[1] if str(arrays["form"]) == "primal" else given[0]
+        rank, size = np.size(arrays["eigenvalues"]), given[1] if str(arrays["form"]) == "primal" else given[0]
         leading, null = (np.shape(arrays.get(name, ()))[1:] for name in ("leading", "null"))
         shapes = {
+            "eigenvalues": (rank,),
             "eigenvectors": (size, rank),
             "Q": (rank, given[2]),
             "leading": (size, *leading),
             "null": (size, *null),
+            "seconds": (2,),
         }
         for name, shape in shapes.items():
             if name in arrays and arrays[name].shape != shape:
@@ -436,7 +441,7 @@ def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.c
 
 def check_projection(P: object, rank: int) -> np.ndarray:
     """P as an array. Raises DataError unless it is rows of so many real numbers, as `project` gives them."""
-    P = np.asarray(P)
+    P = as_array(P, "P")
     if P.ndim != 2 or P.shape[1] != rank:
         raise DataError(f"P has shape {P.shape}; expected (rows, {rank}), as project gives it")
     if P.dtype.kind not in "iuf":

@@ -29,8 +29,9 @@ def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Itera
     Raises DataError where their rows differ, and for rows < 1.
     """
     rows = as_whole(rows, "rows", at_least=1)
-    if n_rows(X) != Y.shape[0]:
-        raise DataError(f"X has {n_rows(X)} rows and Y {Y.shape[0]}; expected the same number")
+    for block in X if isinstance(X, (list, tuple)) else (X,):
+        if block.shape[0] != Y.shape[0]:
+            raise DataError(f"X has {block.shape[0]} rows and Y {Y.shape[0]}; expected the same number")
     return ((take_rows(X, part), Y[part]) for part in products.chunks(n_rows(X), rows))
 
 
@@ -78,7 +79,7 @@ def stored_loads(folder: str | Path) -> list[Callable[[], RowBlock]]:
     folder = Path(folder).absolute()
     names = {path.name for path in folder.glob("*.npz")}
     try:
-        count = int((folder / _COUNT).read_text(encoding="ascii"))
+        count = as_whole(int((folder / _COUNT).read_text(encoding="ascii")), _COUNT, at_least=1)
     except (OSError, ValueError) as error:
         cut = f" but no whole {_COUNT}: they may be cut short" if names else ""
         raise DataError(

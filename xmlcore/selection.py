@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
+from xmlcore.checks import DataError, as_array, as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset, Features, as_groups, as_labels, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
@@ -23,10 +23,10 @@ from xmlcore.evaluation import (
     evaluate,
     evaluate_ranking,
     evaluate_rankings,
+    metric_ruler,
     scores_of_variants,
 )
 from xmlcore.leaveout import held_out_scores
-from xmlcore.metrics import make_ruler
 from xmlcore.progress import Progress, unheard
 from xmlcore.propensity import inverse_propensity as propensity_weights
 from xmlcore.ranking import top_k_both, top_k_weighted
@@ -118,7 +118,7 @@ def held_out_path(
     rows = np.arange(fac.n_train) if rows is None else np.unique(as_indices(rows, fac.n_train, "rows"))
     exclude = as_mask(exclude, fac.Y_train.shape)
     values = _distinct(lambdas)
-    ruler = make_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
+    ruler = metric_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])
     tops = {value: np.empty((2, rows.size, ruler.k_max), dtype=np.int32) for value in values}
     done = 0
     for held in held_out_scores(fac, values, groups=groups, rows=rows):
@@ -169,7 +169,7 @@ def search_settings(
     ks = cut_ks(ks, Y.shape[1])
     check_labels(Y, fac.n_labels)
     P, exclude = check_rows(P, Y.shape, exclude)
-    ruler = make_ruler(Y, metric_inverse_propensity, ks[-1])
+    ruler = metric_ruler(Y, metric_inverse_propensity, ks[-1])
     weights = {
         (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train) for A, B in product(A_values, B_values)
     }
@@ -189,7 +189,10 @@ def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.nda
 
     precision, psprecision: P@K and PSP@K of each point. Of equal points the first is kept.
     """
-    p, psp = np.asarray(precision, dtype=np.float64), np.asarray(psprecision, dtype=np.float64)
+    p, psp = (
+        as_array(values, name).astype(np.float64)
+        for values, name in ((precision, "precision"), (psprecision, "psprecision"))
+    )
     if p.shape != psp.shape or p.ndim != 1:
         raise DataError(
             f"precision has shape {p.shape} and psprecision {psp.shape}; expected one number for each point"

@@ -20,7 +20,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.atomic import whole_file
-from xmlcore.checks import DataError, as_number
+from xmlcore.checks import DataError, as_array, as_number
 from xmlcore.dataset import Block, Features, as_mask, as_one_block, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.metrics import Ruler, measured_metrics
@@ -146,7 +146,7 @@ def compress(
     lacking = [f"{name} at K = {k}" for name in measured_metrics(ruler) for k in ks if k not in full.get(name, {})]
     if lacking:
         raise DataError(f"full lacks {lacking[0]}; expected every metric at K = {', '.join(map(str, ks))}")
-    if np.ndim(shares) != 1:
+    if as_array(shares, "shares").ndim != 1:
         raise DataError(f"shares is {shares!r}; expected a sequence of fractions")
     thresholds = [sizes.threshold(share) for share in shares]
     rising = sorted(set(thresholds), reverse=True)

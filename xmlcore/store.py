@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number
+from xmlcore.checks import DataError, as_array, as_number
 from xmlcore.dataset import Features, as_blocks
 from xmlcore.units import in_units
 
@@ -124,7 +124,7 @@ class Store:
         that is no proper text.
         """
         digest = _digest(key)
-        plain = {name: np.asarray(array) for name, array in arrays.items()}
+        plain = {name: as_array(array, f"array {name!r} of {key!r}") for name, array in arrays.items()}
         for name, array in plain.items():
             if array.dtype.hasobject:
                 raise DataError(f"array {name!r} of {key!r} holds Python objects; expected numbers or fixed-width text")
@@ -309,7 +309,7 @@ def get_features(store: Store, key: str) -> Features | None:
 def _digest(key: str) -> str:
     try:
         encoded = key.encode()
-    except UnicodeEncodeError as error:
+    except (AttributeError, UnicodeEncodeError) as error:
         raise DataError(f"key is {key!a}; expected text that UTF-8 can hold") from error
     return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 

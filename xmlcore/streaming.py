@@ -236,7 +236,7 @@ class StreamedFactorization:
         rows = as_part(rows, P.shape[0], "rows")
         if linalg.is_ordinary(shrink.min(), shrink.max()):
             return (P[rows] * shrink.astype(np.float32)) @ Q
-        return linalg.at_any_scale(P[rows] * shrink, lambda A: A @ Q)
+        return linalg.at_any_scale(P[rows] * shrink, lambda A: A.astype(np.float32) @ Q)
 
     @property
     def smallest_reliable_lambda(self) -> float:

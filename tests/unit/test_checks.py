@@ -10,21 +10,21 @@ from xmlcore.analysis import frequency_bins, head_torso_tail, rows_of_label
 from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset
 from xmlcore.evaluation import evaluate, evaluate_scores
-from xmlcore.explain import explain_by_instance
-from xmlcore.metrics import make_ruler, precision_at_k, psprecision_at_k
+from xmlcore.explain import explain_by_instance, missing_labels
+from xmlcore.metrics import hits, make_ruler, precision_at_k, psprecision_at_k
 from xmlcore.predictions import agreement
 from xmlcore.profile import random_instances, strongest_pairs
 from xmlcore.propensity import inverse_propensity
-from xmlcore.ranking import top_k, top_k_weighted
+from xmlcore.ranking import label_ranks, top_k, top_k_weighted
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.sampling import sample_interval
-from xmlcore.selection import lambda_grid, search_settings
+from xmlcore.selection import frontier, lambda_grid, search_settings
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store
 from xmlcore.streaming import fit_streamed, random_projection
 from xmlcore.synthetic import Shape, make_dataset
 
-NO_NUMBERS = ["3", b"3", None, [3.0], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]
+NO_NUMBERS = ["3", b"3", None, [3.0], [[3.0], []], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-10, 10), st.floats(0, 10))
@@ -152,6 +152,34 @@ def test_rows_of_a_projection_may_be_lists():
             next(search_settings(fac, wrong, eye, [1.0], [0.5], [1.5], ones, ones, (1,)))
 
 
+def test_rows_of_different_lengths_are_refused_by_name(tmp_path):
+    eye, uneven, ones = sparse.csr_array(np.eye(4, dtype=np.float32)), [[0], [0, 1]], np.ones(4)
+    fac, ruler = RidgeFactorization.fit(eye, eye), make_ruler(eye, None, 1)
+    full = {name: {1: 1.0} for name in ("precision", "ndcg", "recall", "coverage")}
+    for name, call in (
+        ("P", lambda: fac.scores(uneven, 1.0)),
+        ("P", lambda: fac.votes(uneven, 1.0)),
+        ("rows", lambda: fac.leave_one_out_scores(1.0, rows=uneven)),
+        ("groups", lambda: fac.leave_group_out_scores(1.0, uneven)),
+        ("ks", lambda: evaluate(fac, fac.project(eye), eye, 1.0, ones, ones, uneven)),
+        ("scores", lambda: evaluate_scores(uneven, eye, ones, ones)),
+        ("scores_ps", lambda: evaluate_scores(np.eye(4), eye, ones, ones, scores_ps=uneven)),
+        ("scores", lambda: top_k(uneven, 1)),
+        ("scores", lambda: label_ranks(uneven, [0])),
+        ("scores", lambda: missing_labels(np.zeros((4, 1), int), uneven, eye)),
+        ("top", lambda: precision_at_k(uneven, eye, 1)),
+        ("top", lambda: hits(uneven, ruler)),
+        ("other", lambda: agreement(np.zeros((2, 1), int), uneven, 1)),
+        ("psprecision", lambda: frontier([1.0, 2.0], uneven)),
+        ("votes", lambda: explain_by_instance(uneven, eye, 0)),
+        ("shares", lambda: compress(fac, weight_sizes(fac, 1.0), uneven, eye, ruler, full, (1,))),
+        ("label_counts", lambda: frequency_bins(uneven, "twos")),
+        ("array 'a' of 'key'", lambda: Store(tmp_path).put("key", {"a": uneven})),
+    ):
+        with pytest.raises(DataError, match=f"^{name} must have rows of equal length"):
+            call()
+
+
 def test_what_does_not_fit_the_rest_is_named_by_its_argument(tmp_path):
     eye = sparse.csr_array(np.eye(4, dtype=np.float32))
     fac, other = RidgeFactorization.fit(eye, eye), RidgeFactorization.fit(eye, eye[:, :3])
@@ -163,6 +191,8 @@ def test_what_does_not_fit_the_rest_is_named_by_its_argument(tmp_path):
         (lambda: fit_streamed([(eye, eye)], projection=(eye, eye)), "projection has 2 blocks; expected one matrix"),
         (lambda: Store(tmp_path).put("a\udcff", {}), r"key is 'a\\udcff'; expected text"),
         (lambda: Store(tmp_path).get("a\udcff"), r"key is 'a\\udcff'; expected text"),
+        (lambda: Store(tmp_path).put(5, {}), r"key is 5; expected text"),
+        (lambda: Store(tmp_path).get(b"a"), r"key is b'a'; expected text"),
         (lambda: make_dataset(Shape(9, 9, 8, 4, 2.0, float("inf"))), "terms is inf; expected a finite number"),
         (lambda: sparse_weights(fac, sizes, 0.1), r"sizes are of W of shape \(4, 3\); expected \(4, 4\)"),
         (lambda: compress(fac, sizes, [0.5], eye, make_ruler(eye, None, 1), full, (1,)), "sizes are of W of shape"),

@@ -320,6 +320,13 @@ def test_arrays_that_do_not_fit_each_other_are_refused(case):
     for name in {"Q", "eigenvectors", "leading", "null"} & set(arrays):
         with pytest.raises(DataError, match=f"arrays has {name} of shape"):
             RidgeFactorization.from_arrays(arrays | {name: arrays[name][:-1]}, case.data.X, case.data.Y)
+    for name, wrong in (
+        ("eigenvalues", arrays["eigenvalues"][:, None]),
+        ("eigenvalues", arrays["eigenvalues"][0]),
+        ("seconds", arrays["seconds"][:1]),
+    ):
+        with pytest.raises(DataError, match=f"arrays has {name} of shape"):
+            RidgeFactorization.from_arrays(arrays | {name: wrong}, case.data.X, case.data.Y)
 
 
 def test_a_block_without_features_changes_nothing_and_prints_nothing(case, capfd):
@@ -460,6 +467,17 @@ def test_scaling_features_and_lambda_alike_changes_no_score(shape, budget, scale
     assert distance(left_out, refitted(data, [7], reg_lambda)) < 1e-4
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1.0, 1e12, 1e20])
+@pytest.mark.parametrize("n_new", [5, 30])
+def test_the_direct_solve_of_rows_unlike_any_other_is_as_right_at_any_scale(scale, n_new):
+    rng = np.random.default_rng(0)
+    X, X_new = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 12)), rng.standard_normal((n_new, 12))
+    Y = sparse.csr_array((rng.random((40, 8)) < 0.3).astype(np.float32))
+    expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1e-3)
+    found = solve_direct(X * scale, Y, X_new * scale, 1e-3 * scale**2)
+    assert distance(found, expected) < 1e-6
+
+
 @pytest.mark.parametrize("reg_lambda", [1e35, 1e46, 1e100])
 def test_scores_smaller_than_float32_holds_still_rank(case, reg_lambda):
     expected = brute_force(case.data.X, case.data.Y, case.data.X_new[:50], reg_lambda)
@@ -504,6 +522,20 @@ def test_one_feature_that_outweighs_all_others_costs_no_accuracy(monkeypatch, li
         assert distance(fac.scores(P, reg_lambda), expected) < 2e-4
         assert same_top5(fac.scores(P, reg_lambda), expected) >= 0.99
         assert distance(solve_direct(X, Y, X_new, reg_lambda), expected) < 2e-3
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_features_of_a_low_rank_are_projected_in_either_form(rank):
+    # Null eigenvalues are rounding errors, of which one may be many times as large as the next.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, X_new = (rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, 26)) for rows in (9, 5))
+        Y = sparse.csr_array((rng.random((9, 4)) < 0.5).astype(np.float32))
+        for form in ("dual", "primal"):
+            fac = RidgeFactorization.fit(X, Y, form=form)
+            assert fac.leading.shape[1] <= fac.eigenvalues.size == rank
+            expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1.0)
+            assert distance(fac.scores(fac.project(X_new), 1.0), expected) < 1e-5
 
 
 @pytest.mark.parametrize("limit", [5_000, 2], ids=["float64", "float32"])

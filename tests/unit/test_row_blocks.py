@@ -32,6 +32,7 @@ def test_blocks_on_disk_come_back_as_they_were(tmp_path) -> None:
     ("X", "Y", "rows", "message"),
     [
         (HARD.X[:10], HARD.Y[:20], 6, "X has 10 rows and Y 20"),
+        ((HARD.X[:20], HARD.X[:25]), HARD.Y[:20], 5, "X has 25 rows and Y 20"),
         (HARD.X, HARD.Y, 0, "rows is 0; expected a whole number of at least 1"),
         (HARD.X, HARD.Y, -3, "rows is -3"),
         (HARD.X, HARD.Y, 2.5, r"rows is 2\.5"),
@@ -40,6 +41,12 @@ def test_blocks_on_disk_come_back_as_they_were(tmp_path) -> None:
 def test_rows_that_cannot_be_cut_into_blocks_are_refused(X, Y, rows, message) -> None:
     with pytest.raises(DataError, match=message):
         blocks_of(X, Y, rows)
+
+
+def test_a_folder_of_no_blocks_is_refused(tmp_path) -> None:
+    assert save_blocks([], tmp_path) == 0
+    with pytest.raises(DataError, match="holds no row blocks; expected what save_blocks writes"):
+        stored_blocks(tmp_path)
 
 
 def test_blocks_whose_writer_was_killed_are_not_read_as_fewer(tmp_path) -> None:

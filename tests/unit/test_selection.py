@@ -181,6 +181,17 @@ def test_rows_and_masks_of_another_data_set_are_refused_everywhere(problem, chan
             call()
 
 
+def test_a_ruler_without_weights_is_refused_everywhere(problem):
+    _, _, fac, P, Y_new, counts, theta = problem
+    for path in (
+        lambda_path(fac, P, Y_new, [1.0], theta, None),
+        search_settings(fac, P, Y_new, [1.0], [0.5], [1.0], counts, None),
+        held_out_path(fac, [1.0], theta, None),
+    ):
+        with pytest.raises(DataError, match="metric_inverse_propensity is None"):
+            next(path)
+
+
 def test_labels_that_were_not_trained_are_refused_by_the_search_too(problem):
     _, _, fac, P, Y_new, counts, _ = problem
     wide = sparse.hstack([Y_new, Y_new[:, :3]], format="csr")
