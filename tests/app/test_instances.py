@@ -115,6 +115,12 @@ def test_a_zero_among_small_numbers_has_no_power():
     assert number_text(0.0, digits_of([2e-12, 0.0])) == "0"
 
 
+def test_a_score_that_is_written_as_zero_has_no_minus():
+    assert number_text(-2e-9, digits_of([0.7])) == "0.000"
+    assert number_text(-0.002, digits_of([0.7])) == "−0.002"
+    assert number_text(-2e-9, digits_of([0.7]), "+") == "−0.000"  # a bar to the left
+
+
 @pytest.mark.parametrize("reg_lambda", [0.5, 50.0, 1e5, 1e12])
 @pytest.mark.parametrize("own", [False, True])
 def test_a_score_is_written_alike_in_the_list_the_sentence_and_the_bars(monkeypatch, reg_lambda, own):
