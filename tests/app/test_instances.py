@@ -296,6 +296,8 @@ def test_words_outside_the_vocabulary_have_an_effect_only_by_a_language_model(mo
     text_with_unknown_words(answer, "chess zyzzyva")
     assert f"Underlined: not in the vocabulary of 10 words, so {effect}: zyzzyva." in said[0]
     text_with_unknown_words(answer, "the chess")
+    text_with_unknown_words(answer, "chess Zyzzyva İzmir")
+    assert "chess <mark class='unknown'>Zyzzyva</mark> <mark class='unknown'>İzmir</mark><" in said.pop()
     assert f"but for “the”, {effect}." in said[1]
     text_with_unknown_words(answer, " ".join(f"zyzzyva{number}" for number in range(1234)))
     assert "zyzzyva28, zyzzyva29 and 1,204 more." in said[2]
