@@ -31,10 +31,13 @@ def digits_of(values: Iterable[float]) -> str:
 
 
 def number_text(value: float, digits: str, sign: str = "") -> str:
-    """The number in a format of `digits_of`, with a minus sign in place of hyphens; sign: "+" to write that too."""
+    """The number in a format of `digits_of`, with a minus sign in place of hyphens.
+
+    sign: "+" to write that too; then what is written as 0 has its sign as well, and without it none.
+    """
     if not value and digits.endswith("e"):
         return "0"
-    return f"{value:{sign}{digits}}".replace("-", "−")
+    return f"{value:{sign or 'z'}{digits}}".replace("-", "−")
 
 
 def explanation_bars(

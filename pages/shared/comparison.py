@@ -21,6 +21,7 @@ from xmlcore.evaluation import VariantResult, evaluate_ranking
 from xmlcore.figures import RIDGE_PS
 from xmlcore.metrics import SHORT_NAMES, make_ruler
 from xmlcore.predictions import Predictions, agreement, cut_predictions, read_predictions
+from xmlcore.readers.files import storable_name
 
 TABLE_1 = Path(__file__).resolve().parents[2] / "data" / "table1.csv"
 WITH_LM = ("Eurlex-4K", "Wiki10-31K", "AmazonCat-13K")
@@ -113,7 +114,7 @@ def read_other(name: str, content: bytes, answer: Answer) -> Predictions:
     """
     full = answer.model.full
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(name).name
+        path = Path(folder) / storable_name(name)
         path.write_bytes(content)
         found = read_predictions(
             path, full.n_test, full.n_labels, instance_names=full.test_names, label_names=full.label_names

@@ -16,7 +16,7 @@ from pages.shared.data_jobs import Found, Job, found_in
 from pages.shared.frame import plain_markdown
 from xmlcore import DataError
 from xmlcore.readers import FORMATS, LIMITS, Recognition, read, recognise
-from xmlcore.readers.files import DataFile, role
+from xmlcore.readers.files import DataFile, role, storable_name
 from xmlcore.readers.names import is_companion
 from xmlcore.units import in_units
 
@@ -95,7 +95,7 @@ def _files() -> list[UploadedFile]:
 
 def _named(files: list[UploadedFile]) -> list[str]:
     """The files' names, with the role in them that the visitor gives where names do not tell."""
-    names = [PurePosixPath(file.name.replace("\\", "/")).name or "file" for file in files]
+    names = [storable_name(file.name) for file in files]
     data = [name for name in names if not _is_beside(name)]
     unclear = [name for name in data if role(DataFile(name, Path(name))) is None]
     if len(data) < 2 or not unclear or len(set(names)) < len(names):

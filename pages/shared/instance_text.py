@@ -54,7 +54,9 @@ def text_with_unknown_words(answer: Answer, text: str) -> None:
     for word in re.finditer(WORD, text):
         marked.append(escape(text[end : word.start()]))
         told = escape(word.group())
-        marked.append(f"<mark class='unknown'>{told}</mark>" if word.group().lower() in lacking else told)
+        # Lower case cuts a word with the capital İ in two: what is one word here may be two there.
+        is_unknown = not lacking.isdisjoint(tokenize(word.group()))
+        marked.append(f"<mark class='unknown'>{told}</mark>" if is_unknown else told)
         end = word.end()
     marked.append(escape(text[end:]))
     words = list(dict.fromkeys(tokenize(text)))

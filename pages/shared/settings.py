@@ -138,7 +138,7 @@ def take_link() -> None:
     del st.query_params[LINK_KEY]
     try:
         values = dict(json.loads(text))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):  # the last for a thousand brackets, one in the other
         return
     # A link may come from anybody: only what a link of ours can carry, and what a control can take.
     texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()}

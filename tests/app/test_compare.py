@@ -87,6 +87,11 @@ def test_the_ruler_is_named_by_what_psp_was_measured_with():
         assert any(f"PSP measured with {words}" in each.value for each in app.caption)
 
 
+def test_a_file_whose_name_is_too_long_for_a_disk_is_read(answer):
+    name = f"{'目录' * 60}.txt"
+    assert comparison.read_other(name, b"0:0.5\n" * answer.model.full.n_test, answer).name == name
+
+
 def test_an_added_file_can_be_removed(answer):
     app = AppTest.from_file("../../app.py", default_timeout=240).run()
     app.switch_page("pages/compare.py").run()

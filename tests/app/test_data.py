@@ -115,6 +115,13 @@ def test_an_upload_is_recognised_shown_and_used_at_a_press(tmp_path):
     assert len(app.metric) >= 12
 
 
+def test_a_name_that_is_too_long_for_a_disk_does_not_keep_files_from_being_read(tmp_path):
+    files = [(f"{'目录' * 60}_{name}", content) for name, content in xc_files(small(), tmp_path)]
+    app = upload(data_page(), *files)
+    assert not app.error
+    assert "has 60 training and 20 test instances with 12 features and 7 labels" in texts(app)
+
+
 @pytest.mark.parametrize("n_labels", [1, 3])
 def test_every_page_copes_with_fewer_labels_than_the_cards_count(tmp_path, n_labels):
     app = upload(data_page(), *xc_files(small(n_labels=n_labels), tmp_path))

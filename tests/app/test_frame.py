@@ -178,6 +178,14 @@ def test_an_internal_link_sets_what_a_control_can_take_and_nothing_else():
     assert "set" not in app.query_params
 
 
+@pytest.mark.parametrize("text", ["[1, 2]", "null", "{", '{"K": NaN, "A": [[0.5]]}', "[" * 5000])
+def test_an_internal_link_that_makes_no_sense_sets_nothing(text):
+    app = start(set=text)
+    assert not app.exception
+    assert len(app.metric) >= 12
+    assert "set" not in app.query_params
+
+
 def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to_other_data():
     app = start()
     before = [float(metric.value) for metric in app.metric]

@@ -115,6 +115,12 @@ def test_a_zero_among_small_numbers_has_no_power():
     assert number_text(0.0, digits_of([2e-12, 0.0])) == "0"
 
 
+def test_a_score_that_is_written_as_zero_has_no_minus():
+    assert number_text(-2e-9, digits_of([0.7])) == "0.000"
+    assert number_text(-0.002, digits_of([0.7])) == "−0.002"
+    assert number_text(-2e-9, digits_of([0.7]), "+") == "−0.000"  # a bar to the left
+
+
 @pytest.mark.parametrize("reg_lambda", [0.5, 50.0, 1e5, 1e12])
 @pytest.mark.parametrize("own", [False, True])
 def test_a_score_is_written_alike_in_the_list_the_sentence_and_the_bars(monkeypatch, reg_lambda, own):
@@ -290,6 +296,8 @@ def test_words_outside_the_vocabulary_have_an_effect_only_by_a_language_model(mo
     text_with_unknown_words(answer, "chess zyzzyva")
     assert f"Underlined: not in the vocabulary of 10 words, so {effect}: zyzzyva." in said[0]
     text_with_unknown_words(answer, "the chess")
+    text_with_unknown_words(answer, "chess Zyzzyva İzmir")
+    assert "chess <mark class='unknown'>Zyzzyva</mark> <mark class='unknown'>İzmir</mark><" in said.pop()
     assert f"but for “the”, {effect}." in said[1]
     text_with_unknown_words(answer, " ".join(f"zyzzyva{number}" for number in range(1234)))
     assert "zyzzyva28, zyzzyva29 and 1,204 more." in said[2]

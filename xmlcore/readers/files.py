@@ -19,12 +19,26 @@ from xmlcore.readers.limits import Limits
 
 HEAD = 1 << 16
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_NAME = 200  # bytes: 255 are the most on most file systems, fewer characters than a browser may send
 _ROLES = {
     **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
     **dict.fromkeys(("test", "testing", "tst", "te", "ts"), "test"),
     **dict.fromkeys(("valid", "validation", "val", "dev"), "valid"),
 }
 _WORD = re.compile(r"[A-Z]+[a-z]*|[a-z]+")
+
+
+def storable_name(name: str) -> str:
+    """A file's name without folders, as any file system takes it: of a longer one the middle is left out.
+
+    Beginning and end stay, which tell train from test, and the format.
+    """
+    base = PurePosixPath(name.replace("\\", "/")).name or "file"
+    raw = base.encode()
+    if len(raw) <= _LONGEST_NAME:
+        return base
+    first, last = raw[: _LONGEST_NAME // 2], raw[-_LONGEST_NAME // 2 :]
+    return f"{first.decode(errors='ignore')}…{last.decode(errors='ignore')}"
 
 
 @dataclass(frozen=True)

@@ -174,5 +174,5 @@ def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:
     path = Path(path_or_paths[0] if several else path_or_paths)
     stem = path.resolve().name if path.is_dir() else _SUFFIXES.sub("", path.name)
     words = re.split(r"[-_. ]+", stem)
-    kept = [word for word in words if word.lower() not in ("train", "test", "trn", "tst", "data")]
-    return "-".join(kept) or PurePosixPath(stem).name
+    kept = [word for word in words if word.lower() not in ("", "train", "test", "trn", "tst", "data")]
+    return "-".join(kept) or PurePosixPath(stem).name or path.name
