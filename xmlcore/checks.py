@@ -54,6 +54,14 @@ def as_array(values: object, name: str) -> np.ndarray:
         raise DataError(f"{name} must have rows of equal length: {error}") from error
 
 
+def as_list(values: object, name: str) -> list:
+    """The values as a list. Raises DataError, naming the argument, for one value where several are asked for."""
+    try:
+        return list(values)
+    except TypeError as error:
+        raise DataError(f"{name} is {values!r}; expected a list of values") from error
+
+
 def as_indices(values: object, count: int, name: str) -> np.ndarray:
     """The values, none too, as an array of whole numbers from 0 to count − 1. Raises DataError, naming the argument."""
     indices = as_array(values, name)

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmlcore import products
-from xmlcore.checks import DataError, as_indices, check_reg_lambda
+from xmlcore.checks import DataError, as_indices, as_list, check_reg_lambda
 from xmlcore.dataset import as_groups, take_rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def held_out_scores(
     Raises DataError for a λ that is not above 0 or too small to leave rows out, rows out of range, or `groups` of
     another length or with entries that are missing.
     """
-    reg_lambdas = [check_reg_lambda(reg_lambda) for reg_lambda in reg_lambdas]
+    reg_lambdas = list(map(check_reg_lambda, as_list(reg_lambdas, "reg_lambdas")))
     wanted = np.zeros(fac.n_train, bool)
     wanted[slice(None) if rows is None else as_indices(rows, fac.n_train, "rows")] = True
     family = _families(groups, fac.n_train)

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_indices, as_number, as_whole, check_reg_lambda
+from xmlcore.checks import DataError, as_array, as_indices, as_list, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset, Features, as_groups, as_labels, as_mask, take_instances
 from xmlcore.evaluation import (
     Evaluation,
@@ -59,7 +59,7 @@ def nearest_first(lambdas: Iterable[float], current: float) -> list[float]:
 
 
 def _distinct(lambdas: Iterable[float]) -> list[float]:
-    return list(dict.fromkeys(check_reg_lambda(value) for value in lambdas))
+    return list(dict.fromkeys(map(check_reg_lambda, as_list(lambdas, "lambdas"))))
 
 
 def lambda_path(
@@ -170,9 +170,8 @@ def search_settings(
     check_labels(Y, fac.n_labels)
     P, exclude = check_rows(P, Y.shape, exclude)
     ruler = metric_ruler(Y, metric_inverse_propensity, ks[-1])
-    weights = {
-        (A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train) for A, B in product(A_values, B_values)
-    }
+    pairs = product(as_list(A_values, "A_values"), as_list(B_values, "B_values"))
+    weights = {(A, B): propensity_weights(label_counts, A, B, n_train=fac.n_train) for A, B in pairs}
     for reg_lambda in _distinct(lambdas):
         tops = {pair: np.empty((Y.shape[0], ks[-1]), dtype=np.int32) for pair in weights}
         for rows, X in blocks_with_features(fac, P, X_new, memory_budget):

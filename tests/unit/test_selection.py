@@ -273,6 +273,7 @@ def test_the_validation_split_never_tears_a_family_apart():
         (lambda: lambda_grid(0, 1), "reg_lambda is 0"),
         (lambda: lambda_grid(2, 1), "low is 2"),
         (lambda: nearest_first([1, -3], 1), "reg_lambda is -3"),
+        (lambda: nearest_first(3.0, 1), "lambdas is 3.0; expected a list"),
         (lambda: frontier([1], [1, 2]), "precision has shape"),
         (lambda: validation_split(dataset(), share=1.0), "share is 1.0"),
         (lambda: validation_split(dataset(100, np.zeros(100, dtype=int))), "leaves one side empty"),
