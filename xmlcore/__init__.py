@@ -4,6 +4,7 @@ from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, lab
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.cost import factorization_cost, outline
 from xmlcore.dataset import DataError, Dataset
+from xmlcore.direct import lambda_range, solve_direct
 from xmlcore.downloads import DownloadProgress
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
 from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance, missing_labels
@@ -16,7 +17,7 @@ from xmlcore.range_finder import truncated_svd
 from xmlcore.ranking import top_k, top_k_both
 from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import save_blocks, stored_blocks
 from xmlcore.sampling import sample_training
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split

@@ -18,6 +18,7 @@ from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.checks import DataError, as_whole, check_reg_lambda
 from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import Dataset
+from xmlcore.direct import solve_direct
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
 from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
 from xmlcore.features import fit_features
@@ -26,7 +27,7 @@ from xmlcore.metrics import SHORT_NAMES
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.ridge import RidgeFactorization, solve_direct
+from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, StoreError
 from xmlcore.units import in_units
 

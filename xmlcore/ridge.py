@@ -1,4 +1,4 @@
-"""Ridge regression for every λ from one factorisation: scores, weights, votes, leave-out scores, and the direct solve.
+"""Ridge regression for every λ from one factorisation: scores, weights, votes and leave-out scores.
 
 The objective is ‖XW − Y‖² + λ‖W‖². With D training instances and N features:
 
@@ -12,8 +12,7 @@ The factorisation depends neither on λ nor on the propensities, which only resc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -80,7 +79,7 @@ class RidgeFactorization:
         Raises DataError for shapes that do not fit each other, values that are not finite, X without a value other
         than zero or with values beyond what can be squared and summed, and sizes beyond what can be decomposed.
         """
-        X, Y = _check_training(X, Y)
+        X, Y = check_training(X, Y)
         if form not in ("auto", "primal", "dual"):
             raise DataError(f'form is {form!r}; expected "auto", "primal" or "dual"')
         if form == "auto":
@@ -196,7 +195,7 @@ class RidgeFactorization:
 
     def as_features(self, X_new: Features, name: str = "X_new") -> tuple[Block, ...]:
         """X_new as blocks, checked to be those of X_train. Raises DataError otherwise, naming the widths."""
-        return _check_features(X_new, self.X_train, name)
+        return check_features(X_new, self.X_train, name)
 
     def _rows_within(self, bytes_each: int) -> int:
         return max(1, min(4_096, self.memory_budget // max(1, bytes_each)))
@@ -329,7 +328,7 @@ class RidgeFactorization:
 
         Raises DataError where an array is missing or does not fit the others, or X and Y have other shapes.
         """
-        X, Y = _check_training(X, Y)
+        X, Y = check_training(X, Y)
         missing = {"shape", "form", "precision", "eigenvalues", "eigenvectors", "leading", "seconds"} - set(arrays)
         if missing:
             raise DataError(f"arrays lacks {sorted(missing)}; expected what RidgeFactorization.arrays gives")
@@ -364,73 +363,8 @@ class RidgeFactorization:
         )
 
 
-def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float) -> np.ndarray:
-    """Scores of X_new for one λ by Cholesky, without a factorisation that serves other λ; (rows, L), float32.
-
-    Of X (D×N), Y (D×L) and X_new (n×N) the smaller Gram matrix is solved for the new rows, which are then multiplied
-    with the sparse labels: in the dual ((K+λI)⁻¹ X X_newᵀ)ᵀ Y, in the primal ((G+λI)⁻¹ X_newᵀ)ᵀ (XᵀY) or, where that
-    is fewer columns, X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `eigen.FLOAT64_LIMIT`; float32 beyond, and
-    float64 again, in twice the time and memory, where float32 would be too rough: one feature may outweigh all others.
-
-    Raises DataError as `RidgeFactorization.fit` does, and for a λ too small (see `linalg.cholesky_solve`).
-    """
-    X, Y = _check_training(X, Y)
-    X_new = _check_features(X_new, X, "X_new")
-    reg_lambda = check_reg_lambda(reg_lambda)
-    dtype = eigen.gram_dtype(min(n_rows(X), n_columns(X)))
-    trace = linalg.check_scale(X, dtype)
-    if not trace:
-        raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    scaled = (lambda A, times: times(A)) if linalg.is_ordinary(trace, reg_lambda) else linalg.at_any_scale
-    if dtype == np.float32:
-        with suppress(DataError):
-            return _solve_direct(X, Y, X_new, reg_lambda, np.float32, scaled)
-    return _solve_direct(X, Y, X_new, reg_lambda, np.float64, scaled)
-
-
-def _solve_direct(
-    X: tuple[Block, ...],
-    Y: sparse.csr_array,
-    X_new: tuple[Block, ...],
-    reg_lambda: float,
-    dtype: type,
-    scaled: Callable[[np.ndarray, Callable], np.ndarray],
-) -> np.ndarray:
-    dual = n_rows(X) < n_columns(X)
-    K = linalg.gram(X, of_rows=dual, dtype=dtype)
-    random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve
-    if dual:
-        votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T, Y @ random(Y.shape[1]))
-        return scaled(votes.T, lambda A: products.times_sparse(A, Y))
-    right = products.transposed_times_sparse(X, Y, dtype)
-    if Y.shape[1] <= n_rows(X_new):
-        mixed = products.multiply_transposed(X_new, random((n_rows(X_new), 1)), np.float64)[:, 0]
-        W = linalg.cholesky_solve(K, reg_lambda, right, mixed)
-        return scaled(W.T, lambda A: products.multiply(X_new, A.T).T).T
-    dense = np.hstack([block.toarray() if sparse.issparse(block) else block for block in X_new])
-    solved = linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype), right @ random(Y.shape[1]))
-    return scaled(solved.T, lambda A: products.product(A, right))
-
-
-def lambda_range(X: Features) -> tuple[float, float]:
-    """The range of λ worth a slider, from the trace and a few power iterations, before any factorisation.
-
-    From a thousandth of the mean eigenvalue, trace/r, below which λ changes little, up to the largest eigenvalue, above
-    which all scores only shrink together; and never below `eigen.smallest_reliable_lambda`.
-
-    Raises DataError for X without a value other than zero, or with values beyond what can be squared and summed.
-    """
-    blocks = as_blocks(X)
-    size = min(n_rows(blocks), n_columns(blocks))
-    trace = linalg.check_scale(blocks, eigen.gram_dtype(size))
-    values = linalg.largest_eigenvalues(blocks) if size else np.zeros(1)
-    if not values[-1] > 0:
-        raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    reliable = eigen.smallest_reliable_lambda(values, size, eigen.outstanding(values))
-    return max(1e-3 * trace / size, reliable), float(values[-1])
-
-
-def _check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:
+def check_training(X: Features, Y: object) -> tuple[tuple[Block, ...], sparse.csr_array]:
+    """Training data as blocks and labels. Raises DataError unless both are of the same rows, and none is empty."""
     blocks, labels = as_blocks(X), as_labels(Y)
     if n_rows(blocks) != labels.shape[0]:
         raise DataError(f"X has {n_rows(blocks)} rows and Y {labels.shape[0]}; expected the same number")
@@ -461,7 +395,8 @@ def as_projection(P: np.ndarray) -> np.ndarray:
     return P
 
 
-def _check_features(X_new: Features, X: tuple[Block, ...], name: str) -> tuple[Block, ...]:
+def check_features(X_new: Features, X: tuple[Block, ...], name: str) -> tuple[Block, ...]:
+    """New rows as blocks. Raises DataError, naming the argument, unless they are of the features of the blocks X."""
     blocks = as_blocks(X_new, name)
     seen, expected = ([block.shape[1] for block in side] for side in (blocks, X))
     if seen != expected:

@@ -11,8 +11,9 @@ from sklearn.linear_model import Ridge
 from tests.hard_data import HardData, hard_data
 from xmlcore import eigen
 from xmlcore.checks import DataError
+from xmlcore.direct import lambda_range, solve_direct
 from xmlcore.leaveout import held_out_scores
-from xmlcore.ridge import RidgeFactorization, lambda_range, solve_direct
+from xmlcore.ridge import RidgeFactorization
 from xmlcore.synthetic import Shape, make_dataset
 
 SHARES = (1e-5, 1e-3, 1e-1)
