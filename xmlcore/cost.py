@@ -32,7 +32,9 @@ from xmlcore.units import in_units
 COMFORTABLE_SECONDS = 60.0
 _CHOLESKY, _EIGH = 0.45, 16.0
 _SVD_OVERSAMPLES, _SVD_PASSES = 10, 12  # scikit-learn's randomized SVD: five power iterations of two products, and two
-_WORKSPACE = 3  # the matrix, and two of its size that the divide-and-conquer driver wants
+# The matrix, and two of its size that the divide-and-conquer driver wants; the eigenvectors beside these, where a
+# decomposition in float32 is refined in nearly all directions.
+_WORKSPACE = {"float64": 3, "float32": 4}
 _MARGIN = 0.85  # of the free memory: interpreter, other visitors, and the system want some
 _LADDERS = {
     "svd": (2000, 1000, 500, 300, 100),
@@ -205,6 +207,7 @@ def factorization_cost(
     dual = N > D
     size = min(D, N)
     wide = size <= FLOAT64_LIMIT
+    precision = "float64" if wide else "float32"
     item, speed = (8, rate / 2) if wide else (4, rate)
     rows = D + shapes.n_test
     feature_bytes = sum(
@@ -215,11 +218,11 @@ def factorization_cost(
     evaluated = 4 * size * min(shapes.n_test, 20_000)
     label_coefficients = min(4 * size * shapes.n_labels, free_bytes // 4)
     refined = 0 if wide else feature_bytes  # a float32 decomposition is refined by products with X: a copy of it
-    work = max(_WORKSPACE * gram + refined, gram // 2 + gram + label_coefficients + evaluated)
+    work = max(_WORKSPACE[precision] * gram + refined, gram // 2 + gram + label_coefficients + evaluated)
     return Cost(
         form="dual" if dual else "primal",
         size=size,
-        precision="float64" if wide else "float32",
+        precision=precision,
         gram_bytes=gram,
         peak_bytes=feature_bytes + max(work, reduction_bytes),
         feature_bytes=feature_bytes,

@@ -156,7 +156,7 @@ def _blocks(chosen: np.ndarray, family: np.ndarray, rows_at_once: int) -> Iterat
 def _factor(fac: RidgeFactorization, rows: np.ndarray) -> np.ndarray:
     """Z or U of training rows, (rows, r'), float32."""
     if fac.form == "primal":
-        return products.multiply(take_rows(fac.X_train, rows), fac.eigenvectors)
+        return fac.project(take_rows(fac.X_train, rows))
     return fac.eigenvectors[rows]
 
 

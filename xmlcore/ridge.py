@@ -152,6 +152,22 @@ class RidgeFactorization:
     def _labels_by_column(self) -> sparse.csc_array:
         return self.Y_train.tocsc()
 
+    @cached_property
+    def _overlap(self) -> np.ndarray:
+        """What rounding to float32 left of the leading directions in the other eigenvectors, (k, r' − k), float64.
+
+        Some 1e-8, through which comes in what X has in the leading directions: 1e4 times the rest where its columns
+        are nearly constant, as years are.
+        """
+        rest = self.eigenvalues.size - self.leading.shape[1]
+        return products.product(self.leading.T, self.eigenvectors[:, :rest], np.float64)
+
+    def _combined(self, coefficients: np.ndarray) -> np.ndarray:
+        """V c, or U c, for c of shape (r', k): (r, k), float64, with nothing of a leading direction but its own."""
+        overlap = self._overlap
+        found = products.product(self.eigenvectors, coefficients, np.float64)
+        return found - self.leading @ (overlap @ coefficients[: overlap.shape[1]])
+
     def _wants_Q(self) -> bool:
         """Whether scores are cheaper by a stored Q, and Q fits the memory budget.
 
@@ -173,7 +189,11 @@ class RidgeFactorization:
         if self.form == "dual":
             return products.times_sparse(self.eigenvectors.T, self._labels_by_column[:, labels])
         right = products.transposed_times_sparse(self.X_train, self.Y_train[:, labels])
-        return products.product(self.eigenvectors.T, right)
+        overlap, leading = self._overlap, self.leading.T @ right
+        Q = products.product(self.eigenvectors.T, right)
+        Q[: overlap.shape[1]] -= overlap.T @ leading
+        Q[overlap.shape[1] :] = leading
+        return Q
 
     @np.errstate(over="ignore")  # refused below, by name
     def project(self, X_new: Features) -> np.ndarray:
@@ -185,7 +205,11 @@ class RidgeFactorization:
         """
         X_new = self.as_features(X_new)
         if self.form == "primal":
-            return as_projection(products.multiply(X_new, self.eigenvectors))
+            overlap, leading = self._overlap, products.multiply(X_new, self.leading, np.float64)
+            P = products.multiply(X_new, self.eigenvectors)
+            P[:, : overlap.shape[1]] -= leading @ overlap
+            P[:, overlap.shape[1] :] = leading
+            return as_projection(P)
         dtype = np.float32 if linalg.is_ordinary(self.eigenvalues[-1]) else np.float64
         P = np.empty((n_rows(X_new), self.eigenvalues.size), dtype)
         for rows in products.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
@@ -253,7 +277,7 @@ class RidgeFactorization:
         if self.form == "dual":
             votes = (P * weights.astype(np.float32)) @ self.eigenvectors.T
             return products.times_sparse(votes, self._labels_by_column[:, labels])
-        back = products.product(P * weights, self.eigenvectors.T, np.float64)
+        back = self._combined((P * weights).T).T
         Y = self.Y_train[:, labels]
         out = np.empty((P.shape[0], Y.shape[1]), np.float32)
         for part in products.chunks(Y.shape[1], max(1, self.memory_budget // (16 * self.size))):
@@ -263,17 +287,16 @@ class RidgeFactorization:
     def weights(self, reg_lambda: float, *, labels: Rows = slice(None)) -> np.ndarray:
         """W(λ)[:, labels], shape (N, labels), float32: V diag(1/(σ+λ)) Q, or Xᵀ U diag(1/(σ+λ)) Q in the dual.
 
-        Ask for blocks of labels (`label_blocks`): the whole is seldom worth its memory. What is below float32's range,
-        at a λ of 1e46 say, is 0. Raises DataError for a λ that is not above 0 and unknown labels.
+        Ask for blocks of labels (`label_blocks`): the whole is seldom worth its memory. Where the mean of the features
+        is 100 times their spread, scores by way of W lose two digits more to rounding than `scores` does. What is below
+        float32's range, at a λ of 1e46 say, is 0. Raises DataError for a λ that is not above 0 and unknown labels.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         labels = as_part(labels, self.n_labels, "labels")
         Q = self.Q[:, labels] if self.Q is not None else self._label_coefficients(labels)
         if self.form == "primal":
             return self.eigenvectors @ (shrink[:, None] * Q).astype(np.float32)  # 1/σ leaves no large direction
-        return products.multiply_transposed(
-            self.X_train, products.product(self.eigenvectors, shrink[:, None] * Q, np.float64)
-        )
+        return products.multiply_transposed(self.X_train, self._combined(shrink[:, None] * Q))
 
     def votes(self, P: np.ndarray, reg_lambda: float) -> np.ndarray:
         """a(x): the vote that each training instance casts for all of its labels, shape (rows, D), float64.
@@ -285,7 +308,7 @@ class RidgeFactorization:
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         P = as_array(P, "P")
         rows = check_projection(P[None] if P.ndim == 1 else P, shrink.size)
-        back = products.product(self.eigenvectors, (rows * shrink).T, np.float64)
+        back = self._combined((rows * shrink).T)
         if self.form == "primal":
             back = products.multiply(self.X_train, back, np.float64)
         return back.T if P.ndim == 2 else back[:, 0]

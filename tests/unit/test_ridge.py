@@ -525,6 +525,48 @@ def test_one_feature_that_outweighs_all_others_costs_no_accuracy(monkeypatch, li
         assert distance(solve_direct(X, Y, X_new, reg_lambda), expected) < 2e-3
 
 
+@pytest.mark.parametrize("limit", [5_000, 10], ids=["float64", "float32"])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("mean", [100, 1_000])
+def test_features_whose_mean_is_many_times_their_spread_cost_no_accuracy(monkeypatch, limit, form, mean):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((330, 90)) + mean
+    Y = sparse.csr_array((rng.random((300, 12)) < 0.1).astype(np.float32))
+    fac = RidgeFactorization.fit(X[:300], Y, form=form)
+    P = fac.project(X[300:])
+    kept_small = replace(fac, Q=None, memory_budget=20_000)
+    for reg_lambda in (fac.smallest_reliable_lambda, 1, 100):
+        expected = brute_force(*map(sparse.csr_array, (X[:300], Y, X[300:])), reg_lambda)
+        assert distance(fac.scores(P, reg_lambda), expected) < 3e-6
+        assert distance(kept_small.scores(P, reg_lambda), expected) < 3e-6
+        assert distance(fac.votes(P, reg_lambda) @ Y, expected) < 3e-6
+        assert distance(X[300:] @ fac.weights(reg_lambda), expected) < (5e-4 if form == "primal" else 5e-5)
+        left_out = fac.leave_one_out_scores(reg_lambda, rows=np.array([4]))
+        rest = np.arange(300) != 4
+        refit = brute_force(*map(sparse.csr_array, (X[:300][rest], Y[rest], X[[4]])), reg_lambda)
+        assert distance(left_out, refit) < 3e-5
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("change", [1e-3, 0.1])
+@pytest.mark.parametrize("copies", [0.1, 0.3, 0.5, 0.8])
+def test_rows_that_mostly_come_twice_cost_no_accuracy_in_float32(monkeypatch, copies, change, form):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", 10)
+    rng = np.random.default_rng(0)
+    X = (rng.random((350, 600)) < 0.6 / np.arange(1, 601) ** 0.5) * rng.random((350, 600))
+    first = int(300 * (1 - copies))
+    X[first:300] = X[rng.integers(0, first, 300 - first)]
+    X[np.arange(first, 300), rng.integers(0, 600, 300 - first)] += change
+    Y = sparse.csr_array((rng.random((300, 12)) < 0.1).astype(np.float32))
+    fac = RidgeFactorization.fit(X[:300], Y, form=form)
+    P = fac.project(X[300:])
+    for share, bound in ((1e-4, 5e-4), (1e-3, 5e-5), (1e-1, 5e-6)):
+        reg_lambda = share * float(fac.eigenvalues[-1 - fac.leading.shape[1]])
+        expected = brute_force(*map(sparse.csr_array, (X[:300], Y, X[300:])), reg_lambda)
+        assert distance(fac.scores(P, reg_lambda), expected) < bound
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3, 4])
 def test_features_of_a_low_rank_are_projected_in_either_form(rank):
     # Null eigenvalues are rounding errors, of which one may be many times as large as the next.
