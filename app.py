@@ -18,7 +18,7 @@ if "_begun" not in st.session_state:
         st.metric("unseen", 0)
         st.plotly_chart(go.Figure(go.Scatter()), key="unseen_chart")
 
-from pages.shared import behind, controls, frame, mirror, model, settings, show, sources, status  # noqa: E402
+from pages.shared import behind, controls, frame, model, settings, show, sources, status  # noqa: E402
 
 page = frame.navigation()
 with hidden:  # where it takes no room above the page
@@ -41,11 +41,7 @@ with behind.visitor_first():
     try:
         with frame.worded_errors():
             frame.run(page, current)
-    except Exception:
-        mirror.end_run()  # an error is drawn too
-        raise
     finally:
         with below:
             status.line(current)
-mirror.end_run()
 unseen.empty()

@@ -108,8 +108,8 @@ if others:
     )
     st.caption(
         f"Look up one system's row and another's column: of the {show.first_labels(answer.K)}, the share that both "
-        f"name, in any order, averaged over {answer.rows_text}. 100: the same labels everywhere; 0: none in common. "
-        "Two systems may agree and both be wrong."
+        f"name, in any order, averaged over {answer.rows_text}; where both name fewer, of the longer list. 100: the "
+        "same labels everywhere; 0: none in common. Two systems may agree and both be wrong."
     )
     name = st.selectbox("Instance by instance against", list(others), key="compare_with")
     other, shown_name = others[name], frame.plain_markdown(name)

@@ -9,7 +9,7 @@ from pages.shared import head_tail_labels as labels_of
 from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
-from pages.shared.settings import counted, hold_in_link
+from pages.shared.settings import counted, hold_in_link, own_lambda_text
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
 from xmlcore.figures import grouped_bars
 from xmlcore.figures_axes import SMALL
@@ -56,7 +56,9 @@ def gains_and_losses() -> None:
     held_parts = by_bin(ghost, METRICS[metric], bins) if ghost else None
     recall = recall_by_bin(answer.evaluation, K, dataset.Y_test, bins)
     held_recall = recall_by_bin(ghost.evaluation, K, dataset.Y_test, bins) if ghost else None
-    answer_in_words.markdown(verdict(parts, table.difference, settings.A, name, answer.rows_text))
+    answer_in_words.markdown(
+        verdict(parts, table.difference, settings.A, name, answer.rows_text, own_lambda_text(settings))
+    )
     left, right = st.columns(WIDE_AND_NARROW)
     with left:
         show.chart(
@@ -235,9 +237,9 @@ def found_text(n_found: int, n_shown: int, text: str) -> str:
     if not n_found:
         which = f"No label has “{plain_markdown(text)}” in its name"
     return (
-        f"{which}. Training and test: how many instances have the label. Hits: how often it is rightly among the {K} "
-        f"ranked first, without PS (before) and with it (after), of {answer.rows_text}. Recall: hits in percent of its "
-        "test instances."
+        f"{which}. Training: how many training instances have the label. Test: how many of {answer.rows_text}. Hits: "
+        f"how often it is rightly {'' if K == 1 else 'among '}the {show.first_labels(K)}, without PS (before) and with "
+        "it (after). Recall: hits in percent of those under test."
     )
 
 

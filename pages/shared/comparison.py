@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pages.shared import sources
 from pages.shared.frame import plain_markdown
 from pages.shared.model import Answer
-from pages.shared.settings import K_MAX, counted, settings_text
+from pages.shared.settings import K_MAX, settings_text
 from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
 from xmlcore.evaluation import VariantResult, evaluate_ranking
@@ -64,10 +65,17 @@ def what_differs(chosen: str, answer: Answer) -> str:
         f"The rows that end in “here” were computed on this page: {plain_markdown(answer.model.shown_title)}, "
         f"{answer.rows_text}, {settings_text(settings)}. "
     )
-    features = " Its features join TF-IDF with a fine-tuned language model; ours here do not."
-    of_paper = f"The paper has another split and tuned λ for each variant.{features if chosen in WITH_LM else ''}"
+    ours_join = "with one that is not fine-tuned" if "lm" in settings.features else "do not"
+    features = f" Its features join TF-IDF with a fine-tuned language model; ours here {ours_join}."
+    of_paper = "The paper tuned λ on a tenth of the training data, and its split may be another."
+    of_paper += features if chosen in WITH_LM else ""
     if settings.data == chosen:
         return f"{here}{of_paper}"
+    if sources.entry_of(settings.data) is None:
+        return (
+            f"{here}Whether these are the paper's {chosen}, with its split and its features, cannot be told from here: "
+            f"compare the values only if they are. {of_paper}"
+        )
     return (
         f"{here}That is another data set than the paper's {chosen}, so the values cannot be compared: see how far the "
         f"two variants lie apart, there and here. {of_paper}"
@@ -76,10 +84,7 @@ def what_differs(chosen: str, answer: Answer) -> str:
 
 def what_is_missing(others: Mapping[str, Predictions], answer: Answer) -> str:
     """Which systems name fewer labels than the metrics count, which makes them look worse than they may be."""
-    K, rows = (
-        max(answer.K, *(min(k, answer.dataset.n_labels) for _, k in FOUR_NUMBERS.values())),
-        answer.model.full.n_test,
-    )
+    K = max(answer.K, *(min(k, answer.dataset.n_labels) for _, k in FOUR_NUMBERS.values()))
     told = []
     for name, other in others.items():
         if other.fewest >= K:
@@ -87,7 +92,7 @@ def what_is_missing(others: Mapping[str, Predictions], answer: Answer) -> str:
         named = np.count_nonzero(other.top[:, :K] >= 0, axis=1)
         short, none = int(np.count_nonzero(named < K)), int(np.count_nonzero(named == 0))
         told.append(
-            f" {plain_markdown(name)} names fewer than {K} labels for {short:,} of {counted(rows, 'test instance')}"
+            f" {plain_markdown(name)} names fewer than {K} labels for {short:,} of {answer.rows_text}"
             f"{f', none for {none:,}' if none else ''}: what is missing counts as wrong."
         )
     return "".join(told)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from pages.shared.compression import sizes
 from pages.shared.model import Answer
+from pages.shared.settings import own_lambda_text
 from pages.shared.show import MAIN_METRICS
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS, SHORT_NAMES
@@ -16,8 +17,8 @@ from xmlcore.sparsify import SparsePoint
 from xmlcore.units import UNITS
 
 WHY_LARGER = (
-    "a sparse matrix stores an index beside each value, so with more than about half of the entries it is the larger "
-    "one. Entries that are exactly 0 are not kept"
+    "a sparse matrix stores an index beside each value and where each row begins, so with about half of the entries, "
+    "or where there are few labels, it is the larger one. Entries that are exactly 0 are not kept"
 )
 Points = Mapping[str, SparsePoint]
 
@@ -31,8 +32,7 @@ def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
         return f"No entry of W is left at this share: all labels score 0, on {rows_text}.{same}"
     telling = max((k for k in one.relative["precision"] if k < n_labels), default=None) if all_in else K
     kept = [
-        f"{variant} keeps **{_percent(point.relative['precision'][telling])}** of P@{telling} and "
-        f"**{_percent(point.relative['psprecision'][telling])}** of PSP@{telling}"
+        f"{variant} keeps {_of(point, 'precision', telling)} and {_of(point, 'psprecision', telling)}"
         for variant, point in points.items()
         if telling is not None
     ]
@@ -77,11 +77,18 @@ def cost_table(points: Points, dense_seconds: Mapping[str, float | None], n_rows
 
 def slower(points: Points, dense_seconds: Mapping[str, float | None], n_rows: int) -> str:
     """Why a sparse W is not the faster one, where it is not; else nothing."""
-    pairs = [(_sparse_seconds(point, n_rows), dense_seconds[variant]) for variant, point in points.items()]
-    if not any(dense is not None and seconds > dense for seconds, dense in pairs):
+    slow = [
+        variant
+        for variant, point in points.items()
+        if dense_seconds[variant] is not None and _sparse_seconds(point, n_rows) > dense_seconds[variant]
+    ]
+    if not slow:
         return ""
+    larger = all(points[variant].megabytes > points[variant].megabytes_dense for variant in slow)
+    whose = "" if len(slow) == len(points) else f" for {slow[0]}"
     return (
-        "Sparse is smaller but not faster here: a dense product uses the processor better until few entries are left."
+        f"Sparse is {'larger and slower' if larger else 'smaller but not faster'} here{whose}: a dense product uses "
+        "the processor better until few entries are left."
     )
 
 
@@ -90,7 +97,13 @@ def other_share(answer: Answer, points: Points) -> str:
     weighted = sizes(answer, RIDGE_PS)
     tau = points[RIDGE].threshold
     share = weighted.kept(tau) / (weighted.shape[0] * weighted.shape[1])
-    return f"{RIDGE}'s τ would keep {_percent(share)} of {RIDGE_PS}'s entries, which are θ times larger."
+    of = "those of another λ, and θ times larger" if own_lambda_text(answer.settings) else "θ times larger"
+    return f"{RIDGE}'s τ would keep {_percent(share)} of {RIDGE_PS}'s entries, which are {of}."
+
+
+def _of(point: SparsePoint, metric: str, k: int) -> str:
+    name, kept = f"{SHORT_NAMES[metric]}@{k}", point.relative[metric][k]
+    return f"nothing of {name}, 0 with the whole W too" if math.isnan(kept) else f"**{_percent(kept)}** of {name}"
 
 
 def _percent(fraction: float) -> str:

@@ -52,6 +52,7 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
     controls = st.container()
     more = st.expander("More settings")
     features = more.text_input("Features", value="", help=HELP["features"], **_bound("features"))
+    mirror.tell_drawn(mirror.DRAWN_EARLY)
     data, features, (low, high), problem = _what_can_be_had(data, features, data_names[0], lambda_range_of)
     settings = Settings(data=data, features=features)
     with controls:
@@ -71,6 +72,7 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
     reg_lambda_ps = own_value if own else settings.reg_lambda
     settings = replace(settings, tie_metric=tie, own_lambda_ps=own, reg_lambda_ps=reg_lambda_ps)
     _reset_and_hold(settings)
+    mirror.tell_drawn(mirror.DRAWN)
     return settings, problem
 
 
@@ -92,15 +94,17 @@ def _what_can_be_had(
 
 
 HELP = {
-    "lambda": "The penalty on large weights, the only hyperparameter. Small: the model follows the training data "
-    "closely; large: it is cautious and smooth. "
+    "lambda": "The penalty on large weights, the only hyperparameter of XML-ridge. Small: the model follows the "
+    "training data closely; large: it is cautious and smooth. "
     f"Type any value from {LAMBDA_MIN:g} to {LAMBDA_MAX:g}.",
-    "A": "How steeply a label's weight falls with its frequency. At 0 all labels weigh the same, and both variants "
-    "are one; towards 1 and beyond, only the very rarest labels stand out.",
+    "A": "PS (propensity scores) multiplies the scores of each label by its inverse propensity θ, which is larger for "
+    "rarer labels. A: how steeply θ falls with the label's frequency. At 0 all labels weigh the same and, at the same "
+    "λ, both variants are one; towards 1 and beyond, only the very rarest labels stand out.",
     "B": "How far very rare labels differ from rare ones: the larger B, the less.",
-    "K": "How many labels of each list are counted in charts and lists.",
-    "tie": "Off: PSP is measured with the data set's own A and B, so that only the model changes when you move the "
-    "sliders. On: the ruler moves with the model.",
+    "K": "How many labels of each list are counted in charts and lists. P@K: of the K labels ranked first, the share "
+    "that is right. PSP@K: the same with each right label counted θ times, in percent of a perfect ranking's.",
+    "tie": "Off: PSP is measured with the A and B that are usual for the data set (where none are known, 0.55 and "
+    "1.5), so that only the model changes when you move the sliders. On: the ruler moves with the model.",
     "features": "The steps that make the features, joined by +, as in tfidf+unit or tfidf+unit+svd:300 or "
     "tfidf+unit+lm. Empty: what suits the data set. The Data page has them as buttons.",
     "own": "PS often does best at a larger λ; on Debtags, P@1 at eight times as much. Off: one λ for both.",
@@ -199,7 +203,9 @@ def _reset_and_hold(settings: Settings) -> None:
         st.session_state[HOLD_KEY] = None if held() else settings
 
     with st.container(horizontal=True):
-        st.button("Reset", on_click=reset, help="λ, A, B, K and the switches as at first", width="stretch")
+        st.button(
+            "Reset", on_click=reset, help="The sidebar's λ, A, B, K, features and switches as at first", width="stretch"
+        )
         st.button(
             "Release" if held() else "Hold",
             key="hold_button",

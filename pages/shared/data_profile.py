@@ -68,7 +68,7 @@ def sentence(name: str, found: Profile) -> str:
         return text
     make = "makes" if found.half_of_assignments == 1 else "make"
     return (
-        f"{text} {counted(found.half_of_assignments, 'label')} {make} half of all training assignments "
+        f"{text} {counted(found.half_of_assignments, 'label')} {make} at least half of all training assignments "
         "(instance–label pairs); "
         f"{counted(found.on_one_instance, 'label')} ({100 * found.on_one_instance / found.n_labels:.1f} %) "
         f"{'is' if found.on_one_instance == 1 else 'are'} on one training instance only."
@@ -124,8 +124,8 @@ def _remarks(found: Profile) -> list[str]:
     remarks = []
     if found.train.without_features or found.test.without_features:
         remarks.append(
-            f"{found.train.without_features:,} training and {found.test.without_features:,} test instances have no "
-            "features: nothing is predicted for them but the first labels."
+            f"Without features: {counted(found.train.without_features, 'training instance')} and "
+            f"{counted(found.test.without_features, 'test instance')}. Nothing is predicted there but the first labels."
         )
     if found.test.without_labels:
         without = counted(found.test.without_labels, "test instance")
@@ -258,7 +258,8 @@ def _instances(data: Dataset) -> None:
     seed = st.session_state.get(SAMPLE_KEY, 0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.subheader("Ten instances at random" if data.n_train >= INSTANCES_SHOWN else "Instances")
-        st.button("Ten others", on_click=lambda: st.session_state.update({SAMPLE_KEY: seed + 1}))
+        if data.n_train > INSTANCES_SHOWN:
+            st.button("Ten others", on_click=lambda: st.session_state.update({SAMPLE_KEY: seed + 1}))
     found = random_instances(data, INSTANCES_SHOWN, seed)
     st.dataframe(
         pd.DataFrame(

@@ -7,34 +7,41 @@ import numpy as np
 from pages.shared import show
 from pages.shared.settings import counted
 from xmlcore.analysis import Contributions, FrequencyBins
-from xmlcore.figures import RIDGE_PS
+from xmlcore.figures import RIDGE, RIDGE_PS
 
 NO_DIFFERENCE = "Nobody gains and nobody pays: both variants find each label equally often among the first K."
+EVEN_BINS = "**Who gains, and who pays?** No bin as a whole: within each, gains and losses are even."
 NO_ORDER = "All labels are among the first K, so their order does not matter."
 NO_WEIGHTS = "At A = 0 all labels weigh the same: raise it to favour rare ones."
 
 
-def verdict(parts: Contributions, difference: np.ndarray, A: float, name: str, rows_text: str) -> str:
+def verdict(
+    parts: Contributions, difference: np.ndarray, A: float, name: str, rows_text: str, own_lambda: str = ""
+) -> str:
     """The answer in words.
 
     Args:
         parts: contributions to the metric called name, by bin.
         difference: hits of each label with weighting minus those without, shape (L,).
         A: of the weighting.
-        rows_text: on which rows the numbers are.
+        rows_text: on which rows the numbers are. own_lambda: at which λ PS stands, where it has one of its own.
     """
     before, after = parts.ridge.sum(), parts.ps.sum()
-    total = f"{name} goes from {show.percent(before)} to {show.percent(after)} with PS, on {rows_text}."
+    shown, shown_ps = show.percent(before), show.percent(after)
+    moves = f"stays at {shown}" if shown == shown_ps else f"goes from {shown} to {shown_ps}"
+    total = f"{name} {moves} with PS{own_lambda}, on {rows_text}."
     if not difference.any():
         why = NO_ORDER if parts.k >= difference.size else "" if A > 0 else NO_WEIGHTS
         same = f"{name} is {show.percent(before)} for both, on {rows_text}."
         return " ".join(filter(None, (NO_DIFFERENCE, why, same)))
     change = parts.ps - parts.ridge
+    change[np.abs(change) < 1e-12] = 0  # what rounding left of a sum that is even
     gains, pays = _side(parts.bins, change, name), _side(parts.bins, -change, name, sign=-1)
     more, fewer = np.count_nonzero(difference > 0), np.count_nonzero(difference < 0)
+    sides = f"**Who gains?** {gains}  \n**Who pays?** {pays}" if change.any() else EVEN_BINS
     return (
-        f"**Who gains?** {gains}  \n**Who pays?** {pays}  \n"
-        f"{total} {RIDGE_PS} finds {counted(more, 'label')} more often and {counted(fewer, 'label')} less often."
+        f"{sides}  \n{total} {RIDGE_PS} finds {counted(more, 'label')} more often and {counted(fewer, 'label')} less "
+        "often."
     )
 
 
@@ -76,4 +83,6 @@ def shares_caption(parts: Contributions, name: str) -> str:
         f"{show.percent(parts.ps_shares[at])}."
         for kind, at in (("head", head), ("tail", tail))
     ]
-    return " ".join([*sentences, "The shares of each variant sum to 100 %."])
+    without = [variant for variant, of in ((RIDGE, parts.ridge), (RIDGE_PS, parts.ps)) if not of.any()]
+    end = f"{name} of {without[0]} is 0: it has no shares." if without else "The shares of each variant sum to 100 %."
+    return " ".join([*sentences, end])

@@ -15,7 +15,7 @@ from pages.shared import frame, mirror
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import kind_of_features
 from pages.shared.model import Answer
-from pages.shared.settings import counted
+from pages.shared.settings import counted, own_lambda_text
 from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
@@ -213,9 +213,9 @@ def _filter_list(answer: Answer) -> str:
         persist_state="session",
         on_change=_jump,
         args=(answer,),
-        help=f"K is {answer.K}. A tail label is one on fewer than {counted(tail_below(), 'training instance')}, as set "
-        "on the page Head and tail; it counts as missed where one of the two lists lacks it. All wrong: neither list "
-        "has a right label.",
+        help=f"K is {answer.K}. Weighting: PS{own_lambda_text(answer.settings)} beside XML-ridge. A tail label is one "
+        f"on fewer than {counted(tail_below(), 'training instance')}, as set on the page Head and tail; it counts as "
+        "missed where one of the two lists lacks it. All wrong: neither list has a right label.",
     )
 
 
@@ -294,7 +294,7 @@ def _nothing_found(answer: Answer, text: str, which: str) -> str:
     data = answer.dataset
     if not text.strip():
         return f"There is none where {which}, of {answer.rows_text}."
-    among = answer.rows_text if which == "any" else f"those test instances where {which}"
+    among = answer.rows_text if which in ("any", *SORTED) else f"those test instances where {which}"
     nothing = f"Nothing found for “{plain_markdown(text.strip())}” in"
     names, part = "names", "a part of a name"
     if data.test_names is None:

@@ -15,7 +15,7 @@ from pages.shared import instance_find as find
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features, weights_are_tfidf
 from pages.shared.model import Answer
-from pages.shared.settings import counted
+from pages.shared.settings import counted, lambda_text, own_lambda_text
 from pages.shared.show import SYMBOLS
 from xmlcore import Dataset, Explanation
 from xmlcore.figures import LOOKS, RIDGE, RIDGE_PS, escaped
@@ -62,17 +62,18 @@ def _sentence(answer: Answer, subject: Subject) -> str:
             "It has none of the features that the model knows, so every label scores 0 and the lists are only the "
             "first labels in the order of the data set."
         )
-    k = answer.K
+    k, own = answer.K, own_lambda_text(answer.settings)
+    doer = f"PS{own}, not {lambda_text(answer.settings.reg_lambda)}," if own else "Weighting"
     moved = [f"brought in {_named(answer, subject.brought_in)}"] if subject.brought_in else []
     if subject.dropped:
         moved.append(f"dropped {_named(answer, subject.dropped)}")
     same_order = [e.label for e in subject.lists[RIDGE]] == [e.label for e in subject.lists[RIDGE_PS]]
     if moved:
-        told = f"Weighting {' and '.join(moved)}."
+        told = f"{doer} {' and '.join(moved)}."
     elif same_order:
-        told = f"Weighting changed nothing {among_first(k)}."
+        told = f"{doer} changed nothing {among_first(k)}."
     else:
-        told = f"Weighting changed only the order of the first {k}."
+        told = f"{doer} changed only the order of the first {k}."
     if subject.relevant is None:
         return told
     if not subject.relevant.size:
@@ -138,8 +139,8 @@ def lists(answer: Answer, subject: Subject) -> None:
         with column:
             st.html(f"<div class='inst'>{_table(answer, subject, variant, arrow)}</div>")
     st.caption(
-        f"Training: how many training instances have the label. {RIDGE_PS} ranks by θ · score. Arrows: where "
-        "weighting moved a label."
+        f"Training: how many training instances have the label. {RIDGE_PS} ranks by θ · score"
+        f"{own_lambda_text(answer.settings)}. Arrows: where that moved a label."
     )
 
 
@@ -309,6 +310,7 @@ def _charts(
     W = [c / weight for c, weight in zip(by_feature.contribution.tolist(), x, strict=True)]
     label_name = data.label_name(label)
     words = kind_of_features(answer)
+    weight, times_theta = ("θ · W", ", times θ") if variant == RIDGE_PS else ("W", "")
     sides = (
         (
             "explain_features",
@@ -317,10 +319,10 @@ def _charts(
             words,
             [
                 f"<b>{escaped(data.feature_name(n))}</b><br>{number_text(x_n, digits_of(x))} here × "
-                f"{number_text(W_nl, digits_of(W), '+')} in W"
+                f"{number_text(W_nl, digits_of(W), '+')} in {weight}"
                 for n, x_n, W_nl in zip(by_feature.index.tolist(), x, W, strict=True)
             ],
-            f"By {words[:-1]}: how much there is of it here, times its weight in W for this label.",
+            f"By {words[:-1]}: how much there is of it here, times its weight in W for this label{times_theta}.",
         ),
         (
             "explain_instances",
@@ -329,7 +331,7 @@ def _charts(
             "training instances",
             [_voter(data, i) for i in by_instance.index.tolist()],
             f"By training instance: {_voters(data.label_counts[label])} casts one vote, of its own size, which counts "
-            "for all of its labels.",
+            f"for all of its labels{times_theta}.",
         ),
     )
     for column, (name, part, names, kind, hover, caption) in zip(st.columns(2), sides, strict=True):

@@ -52,8 +52,8 @@ QUESTIONS = (
         "P@1 of XML-ridge with PS, the second line. Then do the same from λ = 1 with PSP@5.",
         answer="No: with weighting, a larger λ is better. P@1 with PS is 82.14 % at λ = 4 and highest at 32, 84.86 %, "
         "eight times the best λ of XML-ridge. PSP@5 with PS is highest at 4, 66.73 %, that of XML-ridge at 2. "
-        "Weighting multiplies the scores of rare labels and with them their noise, and a larger λ calms it. That is "
-        "why the paper tunes λ for each variant; “A λ of its own for PS”, under “More settings”, lets you do so.",
+        "Weighting multiplies the scores of rare labels and with them their noise, and a larger λ calms it. So each "
+        "variant deserves a λ of its own: “A λ of its own for PS”, under “More settings”, is for that.",
     ),
     Question(
         question="What does A do to frequent and to rare labels? Is more of it always stronger?",

@@ -63,13 +63,24 @@ def _verdict(bench: Bench) -> str:
     if first == first_ps:
         return (
             f"For the new document both variants rank **{_name(bench, first)}** first, a label on "
-            f"{_documents(w.label_counts[first])} of {len(bench.example.Y)}."
+            f"{_documents(w.label_counts[first])} of {len(bench.example.Y)}.{_ties(bench)}"
         )
     return (
         f"For the new document {RIDGE} ranks **{_name(bench, first)}** first, a label on "
         f"{_documents(w.label_counts[first])} of {len(bench.example.Y)}; weighting puts **{_name(bench, first_ps)}** "
-        f"first, which is on {_documents(w.label_counts[first_ps])}."
+        f"first, which is on {_documents(w.label_counts[first_ps])}.{_ties(bench)}"
     )
+
+
+def _ties(bench: Bench) -> str:
+    """Which labels score as much as the one ranked first, and come after it by their order only."""
+    told = []
+    for variant, scores in ((RIDGE, bench.worked.scores), (RIDGE_PS, bench.worked.scores_ps)):
+        equal = np.flatnonzero(np.isclose(scores, scores.max(), rtol=1e-9, atol=0))
+        if equal.size > 1:
+            names = " and ".join(f"**{_name(bench, label)}**" for label in equal)
+            told.append(f" By {variant} {names} score the same, and the one further left in Y comes first.")
+    return "".join(told)
 
 
 def _scores_chart(bench: Bench) -> None:
@@ -187,7 +198,7 @@ def _weight_numbers(bench: Bench) -> None:
     with st.expander("The same scores as votes of the documents"):
         st.markdown(
             "Read from the other side, every labelled document casts one vote a for all of its labels, "
-            "a = X (G + λI)⁻¹ x. The votes of the documents that have a label sum to exactly the same score."
+            "a = X (G + λI)⁻¹ xᵀ. The votes of the documents that have a label sum to exactly the same score."
         )
         marks = np.where(bench.example.Y > 0, w.votes[:, None], np.nan)
         frame = pd.DataFrame(marks, index=list(bench.example.documents), columns=labels)
@@ -199,14 +210,18 @@ def _weight_numbers(bench: Bench) -> None:
         st.latex(
             r"s^{(-i)}_l = \frac{s_l(x_i) - h_i\,Y_{il}}{1 - h_i}, \qquad h_i = x_i\,(G + \lambda I)^{-1} x_i^\top"
         )
-        document, own = bench.example.documents[0], int(np.argmax(bench.example.Y[0]))
-        st.markdown(
+        told = (
             "A labelled document's own score flatters itself: its labels helped to make W. **h** says how much of the "
             "score is its own label's doing. Taking it out gives exactly the score of a W made without the document, "
-            "and nothing is solved again. That is how the page Tune draws its held-out curves. "
-            f"*{document}* for *{labels[own]}*: {_number(w.fitted[0, own], 3)} by all documents, h = "
-            f"{_number(w.leverages[0], 3)}, so {_number(w.left_out[0, own], 3)} by the others."
+            "and nothing is solved again. That is how the page Tune draws its held-out curves."
         )
+        if bench.example.Y.any():
+            at, own = np.argwhere(bench.example.Y)[0].tolist()
+            told += (
+                f" *{bench.example.documents[at]}* for *{labels[own]}*: {_number(w.fitted[at, own], 3)} by all "
+                f"documents, h = {_number(w.leverages[at], 3)}, so {_number(w.left_out[at, own], 3)} by the others."
+            )
+        st.markdown(told)
         frame = pd.DataFrame(w.left_out, index=list(bench.example.documents), columns=labels).map(_number)
         frame.insert(0, "h", [_number(leverage, 3) for leverage in w.leverages])
         st.table(frame)

@@ -7,9 +7,10 @@ the old value: Streamlit takes that for a change and would undo what was set. Tw
 - a control without a fixed key (`key_of`) gets a new one whenever its value is set from elsewhere, so that the old
   value arrives under a key that is no longer drawn; it keeps its key, and with it the keyboard's focus, while only its
   user moves it;
-- a control bound to the URL must keep its key, so `put` notes what it replaces and counts, and each run ends by drawing
-  that count in a hidden field. A request that still carries a lower count comes from a browser that has not drawn what
-  was put, and `undo_echo`, the control's `on_change`, restores it.
+- a control bound to the URL must keep its key, so `put` notes what it replaces and counts, and `tell_drawn` draws that
+  count in a hidden field directly behind the controls, however long the rest of the run takes. A request that still
+  carries a lower count comes from a browser that has not drawn what was put, and `undo_echo`, the control's
+  `on_change`, restores it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import streamlit as st
 
 DRAWN = "drawn_count"
+EARLY, DRAWN_EARLY = ("data", "features"), "drawn_count_early"  # drawn before what may take long: loading a data set
 _PUT, _COUNT = "_put", "_put_count"
 
 
@@ -37,7 +39,6 @@ class _Note:
     value: Any
     replaced: tuple
     count: int
-    sent: bool = False  # by a run that came to its end
 
 
 def key_of(name: str, value: Any, *shape: object) -> str:
@@ -74,7 +75,7 @@ def put(**values: Any) -> None:
     state, notes = st.session_state, st.session_state.setdefault(_PUT, {})
     state[_COUNT] = count = state.get(_COUNT, 0) + 1
     for key, value in values.items():
-        replaced = notes[key].replaced if key in notes and not _has_drawn(notes[key]) else ()
+        replaced = notes[key].replaced if key in notes and not _has_drawn(key) else ()
         notes[key] = _Note(value, (*replaced, state.get(key)), count)
         state[key] = value
 
@@ -84,26 +85,26 @@ def undo_echo(key: str) -> None:
     note = st.session_state.get(_PUT, {}).get(key)
     if note is None:
         return
-    if _has_drawn(note) or st.session_state[key] not in note.replaced:
+    if _has_drawn(key) or st.session_state[key] not in note.replaced:
         del st.session_state[_PUT][key]  # its user has moved it
     else:
         st.session_state[key] = note.value
 
 
-def _has_drawn(note: _Note) -> bool:
-    return int(st.session_state.get(DRAWN, 0)) >= note.count
+def _has_drawn(key: str) -> bool:
+    drawn = st.session_state.get(DRAWN_EARLY if key in EARLY else DRAWN, 0)
+    return int(drawn) >= st.session_state[_PUT][key].count
 
 
 def begin_run() -> None:
-    """Sends what was put once more, before it is drawn, where no run that has sent it came to its end."""
+    """Sends what was put once more, before it is drawn, to a browser that has not drawn it yet: a run that is broken
+    off by the next takes with it what it had not sent."""
     for key, note in st.session_state.get(_PUT, {}).items():
-        if not note.sent:
+        if not _has_drawn(key):
             st.session_state[key] = note.value
 
 
-def end_run() -> None:
-    """Tells the browser, behind all else, what it has drawn by now."""
-    for note in st.session_state.get(_PUT, {}).values():
-        note.sent = True
-    st.session_state[DRAWN] = str(st.session_state.get(_COUNT, 0))
-    st.text_input("What was drawn", key=DRAWN, label_visibility="collapsed")
+def tell_drawn(name: str) -> None:
+    """Tells the browser, behind the controls that it is about, what it has drawn by now; name: DRAWN or DRAWN_EARLY."""
+    st.session_state[name] = str(st.session_state.get(_COUNT, 0))
+    st.text_input("What was drawn", key=name, label_visibility="collapsed")

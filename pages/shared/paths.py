@@ -22,7 +22,7 @@ HELP = (
     "Each point is computed exactly, not read off a grid that was prepared. The held-out curve needs no validation "
     "set: each training instance is scored by the model that would have been trained without it and its family (the "
     "instances of the same origin). Vocabulary, IDF and θ stay as they are from all training instances; a label whose "
-    "training instances are all of one family, or only one, can never be hit."
+    "training instances are all of one family, or only one, then scores 0 and is hit by chance at best."
 )
 
 

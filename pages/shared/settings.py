@@ -111,6 +111,11 @@ def settings_text(settings: Settings) -> str:
     return f"λ = {lambda_text(settings.reg_lambda)}{of_ps}, A = {settings.A:g}, B = {settings.B:g}"
 
 
+def own_lambda_text(settings: Settings) -> str:
+    """At which λ PS stands, to follow "PS", where it is not that of XML-ridge; else nothing."""
+    return f" at λ = {lambda_text(settings.reg_lambda_ps)}" if settings.reg_lambda_ps != settings.reg_lambda else ""
+
+
 def lambda_text(reg_lambda: float) -> str:
     """λ as people write it: no exponent where it can be helped, no digits that say nothing."""
     digits = 6 if reg_lambda < 1e-4 else 10 if reg_lambda < 1e6 else 13  # as many as LAMBDA_MAX has

@@ -13,7 +13,7 @@ import streamlit as st
 from pages.shared import behind
 from pages.shared.frame import plain_markdown
 from pages.shared.model import CARD_KS, Answer
-from pages.shared.settings import counted, lambda_text, settings_text
+from pages.shared.settings import counted, own_lambda_text, settings_text
 from pages.shared.settings import held as held_setting
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.metrics import SHORT_NAMES, precision_ceiling
@@ -41,7 +41,7 @@ LAYOUT = """<style>
 [data-testid="stSidebarUserContent"] { padding-bottom: 1rem; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; }
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
-.st-key-drawn_count { display: none; }
+.stApp :is(.st-key-drawn_count, .st-key-drawn_count_early) { display: none; }
 .image-buttons { display: flex; gap: 0.75rem; }
 .image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; }
 .image-buttons button:is(:hover, :focus-visible) { text-decoration: underline; }
@@ -193,10 +193,10 @@ FOUR_NUMBERS = {
 CARD_HELP = {
     "precision": "Of the {first}, the share that is right, averaged over the test instances. It cannot reach 100 % "
     "where instances have fewer than {labels}. A perfect ranking would score {ceiling} here.",
-    "psprecision": "As P@{k}, but each right label counts its inverse propensity θ, so rare labels count more. It is "
-    "divided by what a perfect ranking would score, so 100 % can be reached. At K = 1 it is lower than P@1 where the "
-    "hits are mostly frequent labels. At larger K it may be higher, because P@K divides by K even where an instance "
-    "has fewer labels.",
+    "psprecision": "As P@{k}, but each right label counts its inverse propensity θ, which is larger for rarer labels "
+    "(unless A = 0), and the sum is divided by what a perfect ranking would score. So it is lower than P@{k} where the "
+    "hits are mostly frequent labels. It may be higher where instances have fewer than {labels}, or none: P@{k} counts "
+    "what they lack as wrong.",
 }
 
 
@@ -207,7 +207,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
     rows tell their change since then.
     """
     evaluation, held, settings = answer.evaluation, ghost and ghost.evaluation, answer.settings
-    of_ps = f" at λ = {lambda_text(settings.reg_lambda_ps)}" if settings.own_lambda_ps else ""
+    weigh = "rare labels weigh more" if settings.A else "at A = 0 all labels weigh the same"
     n_labels = evaluation.ridge.label_hits.shape[1]
     shown = [(metric, k) for metric in MAIN_METRICS for k in sorted({min(k, n_labels) for k in CARD_KS})]
     of_rows = f"% of {answer.rows_text}{', and change since the held setting in percentage points' if held else ''}"
@@ -229,8 +229,8 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
                 ),
             )
         st.markdown(
-            f"{MARKS[RIDGE_PS]} **{RIDGE_PS}** (propensity scores: rare labels weigh more){of_ps}, difference from "
-            f"{RIDGE}{also}"
+            f"{MARKS[RIDGE_PS]} **{RIDGE_PS}** (propensity scores: {weigh}){own_lambda_text(settings)}, "
+            f"difference from {RIDGE}{also}"
         )
         row = st.container(key="cards_ps", horizontal=True, gap="xsmall")
         for metric, k in shown:
@@ -262,8 +262,8 @@ def psp_measured_with(answer: Answer) -> str:
     """What PSP is measured with, in words."""
     data, settings = answer.dataset, answer.settings
     A, B = (settings.A, settings.B) if settings.tie_metric else (data.A, data.B)
-    whose = "the sliders'" if settings.tie_metric else "the data set's own"
-    return f"PSP measured with {whose} A = {A:g}, B = {B:g}"
+    which = "the sliders' " if settings.tie_metric else ""
+    return f"PSP measured with {which}A = {A:g}, B = {B:g}{'' if settings.tie_metric else ' at any setting'}"
 
 
 def notes(answer: Answer) -> None:

@@ -58,6 +58,19 @@ def test_beside_the_same_data_set_of_the_paper_split_and_features_are_told_to_di
     assert "fine-tuned language model" not in comparison.what_differs("Bibtex", of_eurlex)
 
 
+def test_of_a_visitors_own_data_it_is_not_claimed_to_be_the_papers_or_not(answer):
+    own = replace(answer, settings=Settings("Delicious200K (1a2b3c4d)"))
+    told = comparison.what_differs("Delicious200K", own)
+    assert "another data set" not in told
+    assert "the paper's Delicious200K, with its split and its features, cannot be told from here" in told
+
+
+def test_a_language_model_among_our_own_features_is_told(answer):
+    joined = replace(answer, settings=Settings("Eurlex-4K", features="tfidf+unit+lm"))
+    assert "ours here with one that is not fine-tuned" in comparison.what_differs("Eurlex-4K", joined)
+    assert "ours here do not" in comparison.what_differs("Eurlex-4K", replace(answer, settings=Settings("Eurlex-4K")))
+
+
 def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agreement(answer, monkeypatch):
     tops = {"a": answer.evaluation.ridge.top, "b": answer.evaluation.ps.top[:, ::-1]}
     named = {
@@ -78,7 +91,7 @@ def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agree
 
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():
-    for tied, words in (("false", "the data set's own A = 0.55"), ("true", "the sliders' A = 0,")):
+    for tied, words in (("false", "A = 0.55, B = 1.5 at any setting"), ("true", "the sliders' A = 0,")):
         app = AppTest.from_file("../../app.py", default_timeout=240)
         app.query_params["A"], app.query_params["tie_metric"] = "0", tied
         app.run()
@@ -110,6 +123,10 @@ def test_a_file_that_leaves_labels_or_instances_out_is_told_beside_its_numbers(a
     n = answer.model.full.n_test
     full = comparison.read_other("full.txt", b"0:6 1:5 2:4 3:3 4:2\n" * n, answer)
     assert comparison.what_is_missing({"full.txt": full}, answer) == ""
+    sample = replace(answer, evaluation=replace(answer.evaluation, n_rows=500))
+    short = comparison.read_other("short.txt", b"0:6 1:5\n" * n, answer)
+    told = comparison.what_is_missing({"short.txt": replace(short, top=short.top[:500])}, sample)
+    assert f"for 500 of a sample of 500 of {n:,} test instances" in told
     part = comparison.read_other("part.txt", b"0:6 1:5 2:4 3:3 4:2\n" * 100 + b"0:1\n" * 5 + b"\n" * (n - 105), answer)
     told = comparison.what_is_missing({"full.txt": full, "part.txt": part}, answer)
     assert told == (

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import mirror, model, show
+from pages.shared import frame, mirror, model, show
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, start
-from xmlcore import PROPENSITY_PRESETS
+from xmlcore import PROPENSITY_PRESETS, DataError
 
 
 def lambda_slider(app: AppTest):
@@ -133,6 +133,34 @@ def test_an_old_value_that_the_browser_repeats_does_not_undo_what_was_set():
     app.sidebar.slider(key="K").set_value(4).run()
     assert app.sidebar.number_input(key="reg_lambda").value == 6.0
     assert [app.sidebar.slider(key=key).value for key in "ABK"] == [0.6, 2.6, 4]
+
+
+def test_a_browser_is_told_what_it_has_drawn_before_the_page_which_may_take_long(monkeypatch):
+    app = start()
+    before = int(app.text_input(key=mirror.DRAWN).value)
+
+    def broken_off(*_):
+        raise DataError("broken off")
+
+    monkeypatch.setattr(frame, "run", broken_off)
+    app.sidebar.button(key="reg_lambda_double").click().run()
+    assert app.error[0].value == "broken off"
+    assert int(app.text_input(key=mirror.DRAWN).value) == int(app.text_input(key=mirror.DRAWN_EARLY).value) > before
+    app.sidebar.number_input(key="reg_lambda").set_value(3.0).run()
+    assert app.sidebar.number_input(key="reg_lambda").value == 3.0
+
+
+def test_a_browser_is_told_of_the_data_set_before_it_is_loaded(monkeypatch):
+    app = start()
+    before = int(app.text_input(key=mirror.DRAWN_EARLY).value)
+
+    def broken_off(*_):
+        raise KeyError("broken off")  # as a run that ends while it loads
+
+    monkeypatch.setattr(model, "lambda_range_of", broken_off)
+    next(button for button in app.sidebar.button if button.label == "Reset").click().run()
+    assert app.exception
+    assert int(app.text_input(key=mirror.DRAWN_EARLY).value) > before
 
 
 def test_a_control_may_go_back_to_its_old_value_once_the_new_one_is_drawn():

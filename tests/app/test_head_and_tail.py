@@ -1,6 +1,7 @@
 """The page "Head and tail": its words, sums and table, the label that is chosen, and the frame around it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -65,6 +66,20 @@ def test_where_all_labels_are_among_the_first_k_the_verdict_says_so_and_nothing_
     assert f"{words.NO_DIFFERENCE} {words.NO_ORDER} P@5 is" in text
 
 
+def test_where_gains_and_losses_are_even_within_each_bin_no_bin_is_named():
+    rounded = [0.1, 0.1, 0.1 + 1e-17, 0.3 - 5e-17]
+    text = words.verdict(parts([0.1, 0.1, 0.1, 0.3], rounded), np.array([1, -1]), 0.5, "P@5", "9 rows", " at λ = 64")
+    assert text.startswith(words.EVEN_BINS)
+    assert "P@5 stays at 60.00 % with PS at λ = 64, on 9 rows. XML-ridge with PS finds 1 label more often" in text
+    assert "points" not in text
+
+
+def test_what_rounding_leaves_of_an_even_bin_is_no_gain():
+    moved = [0.1, 0.1 + 1e-17, 0.2, 0.2 + 1e-9]
+    text = words.verdict(parts([0.1, 0.1, 0.1, 0.3], moved), np.array([1, -1]), 0.5, "P@5", "9 rows")
+    assert "Labels on 2–3 training instances: **+10.00 points** of P@5." in text
+
+
 def test_without_losses_nobody_pays():
     text = words.verdict(parts([0.1] * 4, [0.1, 0.1, 0.1, 0.2]), np.array([1]), 0.5, "P@5", "9 rows")
     assert "**Who pays?** Nobody." in text
@@ -74,6 +89,11 @@ def test_shares_of_nothing_are_not_given():
     bins = head_torso_tail(np.array([1, 5, 9]), 2, 6)
     nothing = Contributions("precision", 1, bins, np.zeros(3), np.zeros(3))
     assert words.shares_caption(nothing, "P@1") == "P@1 is 0 for both variants: there is nothing to share."
+    half = Contributions("precision", 1, bins, np.zeros(3), np.array([0.1, 0, 0.3]))
+    assert words.shares_caption(half, "P@1").endswith("with PS 25.00 %. P@1 of XML-ridge is 0: it has no shares.")
+    assert words.shares_caption(replace(half, ridge=half.ps), "P@1").endswith(
+        "The shares of each variant sum to 100 %."
+    )
 
 
 # The table's rows.

@@ -15,6 +15,7 @@ from pages.shared import instance_find as find
 from pages.shared import instance_view as view
 from pages.shared.instance_subject import explain, subject_of_row, subject_of_text
 from pages.shared.instance_text import LONGEST_DOCUMENT, document_of, text_with_unknown_words, why_no_text
+from pages.shared.settings import lambda_text
 from tests.app.tiny import BUILT, FITTED, OWN, RAW, SAME, WORDS, K, answer_at, tiny
 from xmlcore import FeatureRecipe
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -160,6 +161,15 @@ def test_the_score_of_a_label_outside_of_both_lists_has_digits_of_its_own():
     assert "scores 2.00e−05, the sum" in view._told(answer, label, RIDGE, parts[0], digits)
 
 
+def test_where_ps_has_a_lambda_of_its_own_not_weighting_alone_is_named():
+    answer = answer_at(OWN)
+    own, its = lambda_text(OWN.reg_lambda), lambda_text(OWN.reg_lambda_ps)
+    subjects = [subject_of_row(answer, row) for row in range(30)]
+    told = [view._sentence(answer, subject) for subject in subjects if subject.features[0].size]
+    assert all(each.startswith(f"PS at λ = {its}, not {own}, ") for each in told)
+    assert "Weighting" not in " ".join(told)
+
+
 def test_where_one_label_counts_it_is_in_first_place():
     answer = answer_at(replace(SAME, K=1))
     told = [view._sentence(answer, subject_of_row(answer, row)) for row in range(30)]
@@ -213,6 +223,7 @@ def test_the_search_says_what_can_be_searched(changes, label, example, told, not
     assert told in find._searchable(answer)[2]
     assert find.found(answer, example, "any").size
     assert nothing in find._nothing_found(answer, "zyzzyva", "any")
+    assert find._nothing_found(answer, "zyzzyva", "most labels") == find._nothing_found(answer, "zyzzyva", "any")
 
 
 @pytest.mark.parametrize("ready", [True, False])

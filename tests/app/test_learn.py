@@ -2,13 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import learn_example
+from pages.shared import learn_example, learn_steps
 from pages.shared.learn_questions import DATA, QUESTIONS
 from pages.shared.learn_steps import STEPS
 from pages.shared.settings import LINK_KEY, Settings, link, refusals
@@ -210,6 +211,15 @@ def test_at_the_examples_default_the_page_says_that_weighting_changes_the_first_
     text = page_text(run_step(0))
     assert "XML-ridge ranks **Game** first, a label on 4 documents of 5; weighting puts **Chess** first" in text
     assert learn_example.Parameters(0.5, 0.55, 1.5) == learn_example.DEFAULT
+
+
+def test_labels_that_score_the_same_are_named():
+    Y = EXAMPLE.Y.copy()
+    Y[:, 1] = Y[:, 0]
+    twins, default = replace(EXAMPLE, Y=Y), learn_example.DEFAULT
+    told = learn_steps._ties(learn_example.Bench(twins, default, learn_example.work(twins, default)))
+    assert told.startswith(f" By XML-ridge **{EXAMPLE.labels[0]}** and **{EXAMPLE.labels[1]}** score the same")
+    assert learn_steps._ties(learn_example.Bench(EXAMPLE, default, learn_example.work(EXAMPLE, default))) == ""
 
 
 def test_without_A_both_variants_rank_the_same_label_first():
