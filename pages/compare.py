@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.shared import compare_baselines, comparison, frame, model, show
 from pages.shared.contribution import METRICS
-from pages.shared.settings import settings_text
+from pages.shared.settings import SWITCH, settings_text
 from xmlcore import DataError
 from xmlcore.analysis import contribution_by_bin, frequency_bins
 from xmlcore.figures import OTHER_LOOKS, RIDGE, RIDGE_PS, system_bars
@@ -19,6 +19,8 @@ OTHERS = "_other_systems"
 MOST_ROWS = 200  # of the table instance by instance
 
 settings = frame.guard()
+names = list(comparison.table_1()["dataset"].unique())
+frame.refuse_others(compare_contribution_to=METRICS, only_different=SWITCH, paper_data=names)
 answer = model.answer(settings)
 data = answer.dataset
 ours = [
@@ -67,7 +69,6 @@ if given:
 # In what they differ: by label frequency, in general, and instance by instance.
 if others:
     st.subheader("Where they differ")
-    frame.refuse_others(compare_contribution_to=METRICS)
     metric = st.segmented_control(
         "Contribution to",
         list(METRICS),
@@ -133,8 +134,6 @@ if others:
 
 # What the paper reports, and our own rows beside it.
 st.subheader("What the paper reports")
-names = list(comparison.table_1()["dataset"].unique())
-frame.refuse_others(paper_data=names)
 own = names.index(settings.data) if settings.data in names else 0
 chosen = st.selectbox("Data set of the paper", names, index=own, key="paper_data", bind="query-params")
 beside, of_paper = comparison.beside_the_paper(chosen, ours)

@@ -62,7 +62,7 @@ def of_the_share(share: float) -> None:
     st.markdown(verdict(points, answer.K, answer.dataset.n_labels, answer.rows_text))
     left, right = st.container(key="compress_tables").columns([3, 2])
     with left:
-        st.table(kept_table(points, answer.K), border="horizontal")
+        st.table(kept_table(points, answer.K, answer.evaluation.ks), border="horizontal")
         st.caption(
             f"Of the value with the whole W, in percent; in brackets the value itself. Of {answer.rows_text} of "
             f"{frame.plain_markdown(answer.model.shown_title)}. Above 100 %: dropping the small weights raised the "

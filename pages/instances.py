@@ -10,13 +10,14 @@ from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Subject, kind_of_features, subject_of_row, subject_of_text
 from pages.shared.instance_text import LONGEST_DOCUMENT, document_of, text_with_unknown_words, why_no_text
 from xmlcore import DataError, missing_labels
-from xmlcore.figures import RIDGE
+from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of
 
 EXAMPLE = "A chess engine with a graphical board: play against the computer, or watch two engines flummox each other."
 MISSING = 50
 
 settings = frame.guard()
+frame.refuse_others(explained=[RIDGE, RIDGE_PS])
 answer = model.answer(settings)
 data = answer.dataset
 

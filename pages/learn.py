@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.shared import frame, learn_steps, model, show
 from pages.shared.learn_board import contribution_chart, four_numbers, held_text
-from pages.shared.learn_example import bench, sliders, unused_sliders
+from pages.shared.learn_example import A_RANGE, B_RANGE, LAMBDAS, bench, sliders, unused_sliders
 from pages.shared.learn_questions import DATA, QUESTIONS
 from pages.shared.settings import link, settings_text
 
@@ -28,6 +28,7 @@ st.html(STYLE)
 # Which part: the steps of the derivation, then the questions.
 parts = [*(step.title for step in learn_steps.STEPS), QUESTIONS_PART]
 frame.refuse_others(part=parts, question=list(map(str, range(1, len(QUESTIONS) + 1))))
+frame.refuse_numbers(toy_lambda=LAMBDAS, toy_A=A_RANGE, toy_B=B_RANGE)
 
 
 def go_to(target: str) -> None:

@@ -7,11 +7,13 @@ import streamlit as st
 
 from pages.shared import behind, frame, model, paths, sample, search, show
 from pages.shared.contribution import by_bin, contribution_bars, in_percent
+from pages.shared.settings import SWITCH
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, curves, tradeoff
 from xmlcore.metrics import SHORT_NAMES
 
 settings = frame.guard()
+frame.refuse_others(search=SWITCH)
 answer = model.answer(settings)
 ghost = model.held_answer(settings)
 bins = frequency_bins(answer.dataset.label_counts, "tens")

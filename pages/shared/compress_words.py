@@ -42,9 +42,8 @@ def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
     return f"With {_percent(one.kept_share)} of its entries W takes **{size}**{why}.{told}{same}"
 
 
-def kept_table(points: Points, K: int) -> pd.DataFrame:
-    """Each metric as a percentage of the full W's, with its value: P and PSP at every K, the others at the slider's."""
-    ks = sorted(points[RIDGE].metrics["precision"])
+def kept_table(points: Points, K: int, ks: tuple[int, ...]) -> pd.DataFrame:
+    """Each metric as a percentage of the full W's, with its value: P and PSP at each of ks, the others at K."""
     rows = [(metric, k) for k in ks for metric in MAIN_METRICS]
     rows += [(metric, K) for metric in METRICS if metric not in MAIN_METRICS]
     return pd.DataFrame(

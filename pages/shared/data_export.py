@@ -39,7 +39,8 @@ def section(model: Model) -> None:
                 mime="application/zip",
                 key=f"export_{short}",
                 on_click="ignore",
-                help="Features as they were given, train and test, names where there are any.",
+                help="Features as they were given, train and test, names where there are any."
+                + (" Families of instances have no place in this format: npz keeps them." if short == "xc" else ""),
             )
 
 

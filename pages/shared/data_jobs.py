@@ -15,6 +15,7 @@ import streamlit as st
 from cachetools import LRUCache
 
 from pages.shared import behind
+from pages.shared.model import refuse_unusable
 from xmlcore import DataError, Dataset, default_recipe
 from xmlcore.cost import Outline, outline
 from xmlcore.downloads import DownloadProgress
@@ -50,7 +51,8 @@ class Found:
 
 
 def found_in(data: Dataset, *, keep: bool, recognition: Recognition | None = None) -> Found:
-    """What is in a data set; the data itself only where it is to be kept."""
+    """What is in a data set; the data itself only where it is to be kept. Raises DataError where it is of no use."""
+    refuse_unusable(data)
     return Found(
         data.name,
         profile(data),

@@ -109,17 +109,43 @@ def refuse_others(**controls: Collection[str]) -> None:
 
     controls: for each key the values that it takes. Streamlit drops others without a word.
     """
-    given = {key: st.query_params.get(key) for key in controls}
-    refused = {key: value for key, value in given.items() if value and value not in controls[key]}
-    for key in refused:
+    _refuse(
+        {
+            key: f"one of {', '.join(options)}"
+            for key, options in controls.items()
+            if (value := st.query_params.get(key)) and value not in options
+        }
+    )
+
+
+def refuse_numbers(**controls: tuple[float, float] | Collection[float]) -> None:
+    """The same for sliders: for each key the lowest and the highest number, or a list of all."""
+
+    def takes(value: float, numbers: tuple[float, float] | Collection[float]) -> bool:
+        return numbers[0] <= value <= numbers[1] if len(numbers) == 2 else value in numbers
+
+    expected = {}
+    for key, numbers in controls.items():
+        try:
+            taken = takes(float(st.query_params.get(key) or numbers[0]), numbers)
+        except ValueError:
+            taken = False
+        if not taken:
+            listed = [f"{number:g}" for number in numbers]
+            expected[key] = " to ".join(listed) if len(listed) == 2 else f"one of {', '.join(listed)}"
+    _refuse(expected)
+
+
+def _refuse(expected: dict[str, str]) -> None:
+    """Drops the values of these keys, says so with what was expected, and begins the run anew; nothing without keys."""
+    if not expected:
+        return
+    sentences = []
+    for key, wanted in expected.items():
+        sentences.append(f"{key} = {', '.join(st.query_params.get_all(key))} was refused: expected {wanted}.")
         del st.query_params[key]
-    if refused:
-        sentences = [
-            f"{key} = {value} was refused: expected one of {', '.join(controls[key])}."
-            for key, value in refused.items()
-        ]
-        st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), *sentences]
-        st.rerun()
+    st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), *sentences]
+    st.rerun()
 
 
 def refuse_range(key: str, values: Sequence[int]) -> None:
@@ -127,11 +153,7 @@ def refuse_range(key: str, values: Sequence[int]) -> None:
     given = st.query_params.get_all(key)
     if not given or (len(given) == 2 and set(given) <= set(map(str, values)) and int(given[0]) <= int(given[1])):
         return
-    del st.query_params[key]
-    expected = f"two of {', '.join(map(str, values))}, the lower one first"
-    sentence = f"{key} = {', '.join(given)} was refused: expected {expected}."
-    st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), sentence]
-    st.rerun()
+    _refuse({key: f"two of {', '.join(map(str, values))}, the lower one first"})
 
 
 def take_from_address(came_by: str | None, **controls: tuple[str | None, Collection[str] | None]) -> None:

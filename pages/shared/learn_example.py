@@ -13,6 +13,7 @@ from xmlcore.toy import EXAMPLE, ToyExample, WorkedExample, work_through
 NEW = "new"
 CELL_WIDTH = 62
 LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+A_RANGE, B_RANGE = (0.0, 2.0), (0.05, 10.0)
 LARGEST_COUNT = 999
 SLIDER_KEYS = {"λ": "toy_lambda", "A": "toy_A", "B": "toy_B"}
 WORDS_KEY, LABELS_KEY = "toy_words", "toy_labels"
@@ -52,8 +53,8 @@ def sliders() -> Parameters:
             bind="query-params",
             help="The example's eigenvalues are small, so its λ has a scale of its own, apart from the sidebar's.",
         )
-        A = st.slider("A of the example", 0.0, 2.0, DEFAULT.A, 0.05, key="toy_A", bind="query-params")
-        B = st.slider("B of the example", 0.05, 10.0, DEFAULT.B, 0.05, key="toy_B", bind="query-params")
+        A = st.slider("A of the example", *A_RANGE, DEFAULT.A, 0.05, key="toy_A", bind="query-params")
+        B = st.slider("B of the example", *B_RANGE, DEFAULT.B, 0.05, key="toy_B", bind="query-params")
         st.button("Start over", on_click=_start_over, help="The example's tables and sliders as at first")
     return Parameters(reg_lambda, A, B)
 

@@ -18,6 +18,7 @@ LINK_KEY = "set"  # a link inside the app carries its settings here; no widget i
 HOLD_KEY = "hold"
 REFUSED = "_refused"
 NUMBER = (int, float)
+SWITCH = ("true", "false")  # what the address may hold for a toggle
 LINKED = {
     **dict.fromkeys(("data", "features", "part"), (str,)),
     **dict.fromkeys(("reg_lambda", "reg_lambda_ps", "A", "B"), NUMBER),
@@ -69,8 +70,8 @@ ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str
     "A": (float, lambda v: 0 <= v <= A_MAX, f"a number from 0 to {A_MAX:g}"),
     "B": (float, lambda v: B_MIN <= v <= B_MAX, f"a number from {B_MIN:g} to {B_MAX:g}"),
     "K": (int, lambda v: 1 <= v <= K_MAX, f"a whole number from 1 to {K_MAX}"),
-    "own_lambda_ps": (str, lambda v: v in ("true", "false"), "true or false"),
-    "tie_metric": (str, lambda v: v in ("true", "false"), "true or false"),
+    "own_lambda_ps": (str, lambda v: v in SWITCH, "true or false"),
+    "tie_metric": (str, lambda v: v in SWITCH, "true or false"),
     "features": (str, _is_recipe, "steps such as tfidf+unit"),
 }
 

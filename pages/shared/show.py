@@ -154,7 +154,7 @@ def curve_table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
         for line in lines
         if line.x.size
     ]
-    return pd.concat(parts) if parts else pd.DataFrame()
+    return pd.concat(parts) if parts else pd.DataFrame(columns=["variant", "rows", x_name, f"{y_name} (%)"])
 
 
 def percent(fraction: float) -> str:
@@ -278,7 +278,7 @@ def notes(answer: Answer) -> None:
         sentences.append(f"Held: {settings_text(ghost)}.")
     if zero := evaluation.rows_scored_zero:
         sentences.append(
-            f"{zero:,} of them without any feature of the training instances: all scores are 0 there, which gives the "
-            "first labels."
+            f"{zero:,} of them share no feature with a training instance that has labels: all scores are 0 there, "
+            "which gives the first labels."
         )
     st.caption(" ".join(sentences))

@@ -174,7 +174,7 @@ def test_the_weights_of_the_weighted_variant_carry_theta_and_their_settings(answ
 def test_a_metric_that_is_zero_with_the_whole_w_has_no_percentage():
     zero = {name: {5: 0.0} for name in METRICS}
     point = SimpleNamespace(metrics=zero, relative={name: {5: float("nan")} for name in zero})
-    table = compress_words.kept_table({RIDGE: point}, 5)
+    table = compress_words.kept_table({RIDGE: point}, 5, (5,))
     assert table.loc["P@5", RIDGE] == "undefined (0.00)"
 
 

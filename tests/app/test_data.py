@@ -4,6 +4,7 @@ import io
 import time
 import tomllib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -168,7 +169,26 @@ def test_a_number_that_is_not_there_with_one_label_gives_way_to_the_same_one(tmp
     assert "sum to its PSP@1" in texts(app)
 
 
-def test_a_data_set_of_two_training_instances_is_refused_in_words_and_the_default_shown(tmp_path):
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (small(n_train=2), "it has 2 training instances; expected at least 3"),
+        (replace(small(), X_train=0 * small().X_train), "X holds only zeros"),
+        (replace(small(), X_train=np.float32(1e38) * small().X_train), "X holds values too large"),
+    ],
+    ids=["few", "zeros", "large"],
+)
+def test_a_data_set_of_which_no_model_can_be_made_is_refused_before_it_is_offered(changed, told, tmp_path):
+    app = upload(data_page(), *xc_files(changed, tmp_path))
+    assert not app.exception
+    (error,) = app.error
+    assert told in error.value
+    assert error.value.endswith("The data set in use stays.")
+    assert "Use this data set" not in [each.label for each in app.button]
+
+
+def test_a_data_set_that_cannot_be_had_is_told_on_every_page_above_the_default_ones_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_jobs, "refuse_unusable", lambda _: None)
     app = upload(data_page(), *xc_files(small(n_train=2), tmp_path))
     button(app, "Use this data set").click().run()
     for page in ("pages/tune.py", "pages/instances.py", "pages/compress.py"):

@@ -1,7 +1,9 @@
 """The frame under streamlit.testing: the sidebar on every page, and values that travel."""
 
+import ast
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -265,23 +267,52 @@ def test_a_part_of_a_page_words_what_is_wrong_with_the_data_and_the_rest_goes_on
     assert app.markdown[0].value == "the rest"
 
 
-@pytest.mark.parametrize(
-    ("page", "key"),
-    [
-        ("head_and_tail", "contribution_to"),
-        ("compare", "paper_data"),
-        ("data", "pair_order"),
-        ("learn", "part"),
-        ("learn", "question"),
-        ("lecture", "lecture_chart"),
-    ],
-)
-def test_what_a_control_of_a_page_cannot_take_from_a_link_is_named(page, key):
-    app = start(**{key: "foo"}).switch_page(f"pages/{page}.py").run()
+OF_PAGES = {
+    "tune": ("search",),
+    "head_and_tail": ("contribution_to", "frequency_bins", "cuts"),
+    "instances": ("explained",),
+    "compress": ("kept_share",),
+    "compare": ("paper_data", "compare_contribution_to", "only_different"),
+    "data": ("pair_order",),
+    "learn": ("part", "question", "toy_lambda", "toy_A", "toy_B"),
+    "lecture": ("lecture_chart",),
+}
+
+
+@pytest.mark.parametrize("page", OF_PAGES)
+def test_what_a_control_of_a_page_cannot_take_from_a_link_is_named(page):
+    app = start(**dict.fromkeys(OF_PAGES[page], "foo")).switch_page(f"pages/{page}.py").run()
     assert not app.exception
     (warning,) = app.warning
-    assert plain_markdown(f"{key} = foo was refused: expected one of ") in warning.value
-    assert key not in app.query_params
+    for key in OF_PAGES[page]:
+        assert plain_markdown(f"{key} = foo was refused: expected ") in warning.value
+        assert key not in app.query_params
+
+
+def test_every_control_that_is_bound_to_the_address_has_its_refusal_tested():
+    bound = set()
+    for path in (Path(__file__).parents[2] / "pages").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            given = {each.arg: each.value for each in getattr(call, "keywords", ())}
+            if "bind" in given:
+                bound.add(given["key"].value)
+    assert bound == {key for keys in OF_PAGES.values() for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [({"toy_A": "2.5"}, "0 to 2"), ({"toy_lambda": "0.3"}, "one of 0.01, 0.02")]
+)
+def test_a_number_out_of_a_sliders_range_is_named(values, told):
+    app = start(**values).switch_page("pages/learn.py").run()
+    ((key, value),) = values.items()
+    assert plain_markdown(f"{key} = {value} was refused: expected {told}") in app.warning[0].value
+
+
+def test_numbers_of_a_link_are_taken_as_they_are():
+    app = start(toy_A="1.2", toy_B="0.05", toy_lambda="20").switch_page("pages/learn.py").run()
+    assert not app.warning
+    assert [app.slider(key=key).value for key in ("toy_A", "toy_B")] == [1.2, 0.05]
+    assert app.select_slider(key="toy_lambda").value == 20.0
 
 
 @pytest.mark.parametrize("cuts", [["7"], ["abc"], ["0", "5"], ["300", "30"], ["30", "31"], ["10", "30", "50"]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset
@@ -169,10 +169,11 @@ def _unknown(files: Files) -> str:
 
 
 def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:
-    """A name for the data set from its path: without the words and endings that only say what a file is."""
-    several = not isinstance(path_or_paths, (str, Path))
-    path = Path(path_or_paths[0] if several else path_or_paths)
-    stem = path.resolve().name if path.is_dir() else _SUFFIXES.sub("", path.name)
-    words = re.split(r"[-_. ]+", stem)
-    kept = [word for word in words if word.lower() not in ("", "train", "test", "trn", "tst", "data")]
-    return "-".join(kept) or PurePosixPath(stem).name or path.name
+    """A name for the data set from its paths: without the words and endings that only say what a file is."""
+    for path in map(Path, [path_or_paths] if isinstance(path_or_paths, (str, Path)) else path_or_paths):
+        stem = path.resolve().name if path.is_dir() else _SUFFIXES.sub("", path.name)
+        words = re.split(r"[-_. ]+", stem)
+        kept = [word for word in words if word.lower() not in ("", "train", "test", "trn", "tst", "data")]
+        if kept:
+            return "-".join(kept)
+    return "data"

@@ -65,9 +65,10 @@ def test_an_unknown_format_and_an_impossible_share_are_refused(put, refusal):
     [
         (["bibtex-train.svm", "bibtex-test.svm"], "bibtex"),
         (["eurlex_train.txt", "eurlex_test.txt"], "eurlex"),
-        (["train.txt", "test.txt"], "train"),
+        (["train.txt", "test.txt"], "data"),
+        (["train.txt", "bibtex_test.txt"], "bibtex"),
         (["_mine_.txt"], "mine"),
-        ([".txt"], ".txt"),
+        ([".txt"], "data"),
     ],
 )
 def test_a_data_set_is_called_after_its_files_unless_a_name_is_given(put, names, expected):
