@@ -11,7 +11,7 @@ from scipy import sparse
 from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, check_reg_lambda
 from xmlcore.dataset import Block, Features, as_blocks, n_columns, n_rows
-from xmlcore.ridge import check_features, check_training
+from xmlcore.inputs import check_features, check_training
 
 
 def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float) -> np.ndarray:

@@ -22,7 +22,6 @@ import secrets
 import shutil
 import stat
 import time
-import zlib
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -34,11 +33,10 @@ from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_number
 from xmlcore.dataset import Features, as_blocks
+from xmlcore.store_entry import Damaged, open_array, read_manifest, tree_bytes, write_entry
 from xmlcore.units import in_units
 
-FORMAT = 1
 LARGEST_DEFAULT = 20_000_000_000  # bytes
-_CHUNK = 1 << 22
 _ABANDONED = 60.0  # seconds after which a temporary directory that nobody has locked is removed
 
 _VERSION = re.compile(r"\.\d{20}-[0-9a-f]{8}$")
@@ -47,10 +45,6 @@ _log = logging.getLogger(__name__)
 
 class StoreError(RuntimeError):
     """The cache folder cannot be used, or a result could not be kept in it: the message says why and what to do."""
-
-
-class _Damaged(Exception):
-    """What is wrong with an entry."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +131,8 @@ class Store:
             self._check_fits(needed)
             with self.scratch() as temporary:
                 self._evict(self.max_bytes - needed, spared=digest)
-                _write_entry(temporary, key, plain, json.loads(meta_text))
-                written = _tree_bytes(temporary)
+                write_entry(temporary, key, plain, json.loads(meta_text))
+                written = tree_bytes(temporary)
                 self._check_fits(written)
                 self._publish(temporary, key)
             self._evict(self.max_bytes - written, spared=digest)
@@ -190,9 +184,9 @@ class Store:
             version = untried[0]
             tried.add(version)
             try:
-                manifest = _read_manifest(version, key)
-                arrays = {name: _open_array(version / spec["file"], spec) for name, spec in manifest["arrays"].items()}
-            except (FileNotFoundError, _Damaged) as error:
+                manifest = read_manifest(version, key)
+                arrays = {name: open_array(version / spec["file"], spec) for name, spec in manifest["arrays"].items()}
+            except (FileNotFoundError, Damaged) as error:
                 # Entries vanish whole, by a rename: where the directory is gone, it was evicted or replaced meanwhile.
                 if version.exists():
                     self._note(f"{key} was damaged on the disk ({error}); it was dropped and will be computed again")
@@ -214,21 +208,21 @@ class Store:
         """What is stored, the least recently used first."""
         found = []
         for version in self._all():
-            with suppress(OSError, _Damaged):
-                manifest = _read_manifest(version)
+            with suppress(OSError, Damaged):
+                manifest = read_manifest(version)
                 used = version.stat().st_mtime
-                found.append(Entry(manifest["key"], _tree_bytes(version), used))
+                found.append(Entry(manifest["key"], tree_bytes(version), used))
         return sorted(found, key=lambda entry: entry.last_used)
 
     def size(self) -> int:
         """The bytes that the entries take on the disk."""
-        return sum(_tree_bytes(version) for version in self._all())
+        return sum(tree_bytes(version) for version in self._all())
 
     def clear(self, spared: Collection[str] = ()) -> None:
         """Removes every entry, but none whose key begins with one of `spared`. Arrays in use stay readable."""
         for version in self._all():
-            with suppress(OSError, _Damaged):
-                if spared and _read_manifest(version)["key"].startswith(tuple(spared)):
+            with suppress(OSError, Damaged):
+                if spared and read_manifest(version)["key"].startswith(tuple(spared)):
                     continue
             self._remove(version)
         self._sweep()
@@ -248,7 +242,7 @@ class Store:
         for version in self._all():
             if not version.name.startswith(spared):
                 with suppress(FileNotFoundError):
-                    found.append((version.stat().st_mtime_ns, version, _tree_bytes(version)))
+                    found.append((version.stat().st_mtime_ns, version, tree_bytes(version)))
         total = sum(size for _, _, size in found)
         for _, version, size in sorted(found):
             if total <= limit:
@@ -333,90 +327,3 @@ def _require_own(status: os.stat_result, path: Path) -> None:
             f"the cache folder {path} belongs to user {status.st_uid}, not to you ({os.getuid()}), who could read or "
             "change your results; set XMLCORE_CACHE to a folder of your own"
         )
-
-
-def _tree_bytes(version: Path) -> int:
-    """The bytes of an entry's files; those that vanish meanwhile count nothing."""
-    total = 0
-    with suppress(FileNotFoundError):
-        for item in os.scandir(version):
-            total += item.stat().st_size
-    return total
-
-
-class _Summed:
-    """A file that keeps the CRC-32 and the number of the bytes written to it."""
-
-    def __init__(self, file) -> None:
-        self.file, self.checksum, self.bytes = file, 0, 0
-
-    def write(self, data) -> int:
-        self.checksum = zlib.crc32(data, self.checksum)
-        self.bytes += len(data)
-        return self.file.write(data)
-
-
-def _create(path: Path):
-    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
-
-
-def _write_entry(folder: Path, key: str, arrays: dict[str, np.ndarray], meta: dict) -> None:
-    specs = {}
-    for number, (name, array) in enumerate(arrays.items()):
-        with _create(folder / f"{number}.npy") as file:
-            summed = _Summed(file)
-            np.lib.format.write_array(summed, array, allow_pickle=False)
-        specs[name] = {
-            "file": f"{number}.npy",
-            "bytes": summed.bytes,
-            "crc32": summed.checksum,
-            "dtype": array.dtype.str,
-            "shape": list(array.shape),
-        }
-    entry = {"format": FORMAT, "key": key, "created": time.time(), "meta": meta, "arrays": specs}
-    with _create(folder / "manifest.json") as file:
-        file.write(json.dumps({"crc32": _json_checksum(entry), "entry": entry}, indent=1).encode())
-
-
-def _json_checksum(entry: dict) -> int:
-    return zlib.crc32(json.dumps(entry, sort_keys=True).encode())
-
-
-def _read_manifest(version: Path, key: str | None = None) -> dict:
-    """The manifest of an entry; _Damaged where it is not whole, or is another key's."""
-    try:
-        outer = json.loads((version / "manifest.json").read_bytes())
-        entry = outer["entry"]
-        whole = outer["crc32"] == _json_checksum(entry) and entry["format"] == FORMAT
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _Damaged(f"manifest.json: {error}") from error
-    if not whole or (key is not None and entry["key"] != key):
-        raise _Damaged("manifest.json does not match its checksum")
-    return entry
-
-
-def _open_array(path: Path, spec: dict) -> np.ndarray:
-    """The mapped array, after its bytes were compared with the checksum.
-
-    They are read and not mapped for that: an unreadable sector is then an OSError, where a mapping would end the
-    process, and the pages do not count as this process's memory.
-    """
-    checksum = count = 0
-    buffer = memoryview(bytearray(_CHUNK))
-    try:
-        with open(path, "rb", buffering=0) as file:
-            while got := file.readinto(buffer):
-                checksum = zlib.crc32(buffer[:got], checksum)
-                count += got
-    except OSError as error:
-        if error.errno != errno.EIO:
-            raise
-        raise _Damaged(f"{path.name}: {error.strerror}") from error
-    if count != spec["bytes"]:
-        raise _Damaged(f"{path.name} has {count} bytes, {spec['bytes']} were written")
-    if checksum != spec["crc32"]:
-        raise _Damaged(f"{path.name} does not match its checksum")
-    try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except ValueError as error:
-        raise _Damaged(f"{path.name}: {error}") from error

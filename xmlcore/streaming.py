@@ -32,8 +32,9 @@ from xmlcore.evaluation import (
     metric_ruler,
     rank_projected,
 )
+from xmlcore.inputs import as_part, as_projection, check_projection
 from xmlcore.progress import Progress, unheard
-from xmlcore.ridge import RidgeFactorization, as_part, as_projection, check_projection
+from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import BLOCK_ROWS, RowBlock, same_rows, same_widths
 
 

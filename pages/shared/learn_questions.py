@@ -74,7 +74,7 @@ QUESTIONS = (
         "right answer now counts θ of its label, 1.21 on average, since most are frequent labels; and the sum is "
         "divided by what the rarest label of each package would have given, 1.86 on average. So PSP@1 is lower than "
         "P@1 where the right answers are mostly frequent labels. And it was the ruler that moved, not the model: that "
-        "is why the metric keeps the data set's own A and B unless you tie it to the sliders. (Why is PSP@5 80.45 % at "
+        "is why the metric keeps A = 0.55 and B = 1.5 unless you tie it to the sliders. (Why is PSP@5 80.45 % at "
         "A = 0, and P@5 44.87 %? 71 % of the packages have fewer than five labels, so that even a perfect ranking has "
         "a P@5 of 55.78 % only; PSP is divided by what that would score, and P is not.)",
         chart="PSP@1",

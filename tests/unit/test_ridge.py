@@ -1,67 +1,20 @@
 """Ridge regression against float64 brute force on data where careless code goes wrong, in both forms."""
 
 import tracemalloc
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from tests.hard_data import HardData, hard_data
-from xmlcore import eigen
+from tests.hard_data import hard_data
+from tests.unit.ridge_cases import SHARES, brute_force, distance, refitted, same_top5
 from xmlcore.checks import DataError
-from xmlcore.direct import lambda_range, solve_direct
+from xmlcore.direct import solve_direct
 from xmlcore.leaveout import held_out_scores
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.synthetic import Shape, make_dataset
-
-SHARES = (1e-5, 1e-3, 1e-1)
-SHAPES = {"primal": (900, 300), "dual": (300, 900)}
-
-
-@dataclass(frozen=True)
-class Case:
-    data: HardData
-    fac: RidgeFactorization
-    P: np.ndarray
-
-    def reg_lambda(self, share):
-        return share * float(self.fac.eigenvalues[-1])
-
-
-@pytest.fixture(scope="module", params=["primal", "dual"])
-def case(request):
-    data = hard_data(*SHAPES[request.param], n_new=1_000)
-    fac = RidgeFactorization.fit(data.X, data.Y)
-    assert fac.form == request.param
-    assert fac.precision == "float64"
-    return Case(data, fac, fac.project(data.X_new))
-
-
-def brute_force(X, Y, X_new, reg_lambda):
-    """Scores by the normal equations, dense, in float64."""
-    X, Y, X_new = (A.toarray().astype(np.float64) for A in (X, Y, X_new))
-    if X.shape[0] < X.shape[1]:
-        return X_new @ X.T @ np.linalg.solve(X @ X.T + reg_lambda * np.eye(X.shape[0]), Y)
-    return X_new @ np.linalg.solve(X.T @ X + reg_lambda * np.eye(X.shape[1]), X.T @ Y)
-
-
-def refitted(data, out, reg_lambda):
-    """Scores of the rows `out` from a model that was really fitted without them."""
-    rest = np.setdiff1d(np.arange(data.X.shape[0]), out)
-    return brute_force(data.X[rest], data.Y[rest], data.X[out], reg_lambda)
-
-
-def distance(found, expected):
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
-
-
-def same_top5(found, expected):
-    def sets(scores):
-        return np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :5], axis=1)
-
-    return (sets(found) == sets(expected)).all(axis=1).mean()
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -95,16 +48,6 @@ def test_many_sparse_rows_are_scored_by_way_of_W(share, monkeypatch):
     assert found.dtype == np.float32
     assert distance(found, expected) < 1e-4
     assert same_top5(found, expected) >= 0.999
-
-
-@pytest.mark.parametrize("share", SHARES)
-def test_the_direct_solve_equals_brute_force(case, share):
-    reg_lambda = case.reg_lambda(share)
-    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
-    for rows in (slice(None), slice(7)):
-        found = solve_direct(case.data.X, case.data.Y, case.data.X_new[rows], reg_lambda)
-        assert distance(found, expected[rows]) < 1e-5
-    assert same_top5(solve_direct(case.data.X, case.data.Y, case.data.X_new, reg_lambda), expected) >= 0.999
 
 
 def test_scores_equal_scikit_learn(case):
@@ -253,25 +196,6 @@ def test_blocks_of_features_give_the_scores_of_one_matrix(form):
     assert distance(fac.leave_one_out_scores(2.0), whole.leave_one_out_scores(2.0)) < 1e-5
 
 
-@pytest.mark.parametrize("form", ["primal", "dual"])
-def test_a_large_factorisation_in_float32_is_as_right_as_one_in_float64(form, monkeypatch):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", 10)
-    data = hard_data(*SHAPES[form])
-    fac = RidgeFactorization.fit(data.X, data.Y)
-    assert fac.precision == "float32"
-    assert fac.leading.shape[1] == 1
-    P = fac.project(data.X_new)
-    for share, direct in zip(SHARES, (1e-3, 1e-4, 1e-5), strict=True):
-        reg_lambda = share * float(fac.eigenvalues[-1])
-        expected = brute_force(data.X, data.Y, data.X_new, reg_lambda)
-        found = fac.scores(P, reg_lambda)
-        assert distance(found, expected) < 1e-4
-        assert same_top5(found, expected) >= 0.999
-        assert distance(solve_direct(data.X, data.Y, data.X_new, reg_lambda), expected) < direct
-        left_out = fac.leave_one_out_scores(reg_lambda, rows=np.array([4]))
-        assert distance(left_out, refitted(data, [4], reg_lambda)) < 1e-4
-
-
 def test_held_out_blocks_cover_every_row_once_for_every_lambda(case):
     groups = np.repeat(np.arange(case.fac.n_train), 3)[: case.fac.n_train]
     lambdas = (0.5, 50.0)
@@ -340,14 +264,6 @@ def test_a_block_without_features_changes_nothing_and_prints_nothing(case, capfd
     assert capfd.readouterr() == ("", "")  # BLAS writes there of what it cannot take
 
 
-@pytest.mark.parametrize("reg_lambda", [1e60, 1e200, 1e300])
-def test_the_direct_solve_of_a_huge_lambda_is_that_of_the_factorisation(reg_lambda):
-    rng = np.random.default_rng(0)
-    X, Y = rng.standard_normal((20, 6)), sparse.csr_array(rng.random((20, 5)) < 0.4, dtype=np.float32)
-    expected = X @ (X.T @ Y.toarray()) / reg_lambda
-    np.testing.assert_allclose(solve_direct(X, Y, X, reg_lambda), expected, rtol=1e-4, atol=1e-6 / reg_lambda)
-
-
 def test_arrays_of_other_data_are_refused(case):
     with pytest.raises(DataError, match=r"arrays are of D, N, L = .*; X and Y have"):
         RidgeFactorization.from_arrays(case.fac.arrays(), case.data.X[:, :50], case.data.Y)
@@ -362,14 +278,6 @@ def test_the_fit_says_what_it_is_doing_and_how_long_it_took(case):
     assert [stage for stage, _ in said[:3]] == ["Gram matrix", "eigendecomposition", "label coefficients"]
     assert said[-1] == ("label coefficients", 1.0)
     assert set(fac.seconds) == {"gram", "eigh"}
-
-
-def test_the_range_of_lambda_spans_from_barely_shrunk_to_wholly_shrunk(case):
-    low, high = lambda_range(case.data.X)
-    values = case.fac.eigenvalues
-    assert high == pytest.approx(values[-1], rel=1e-3)
-    assert low == pytest.approx(max(1e-3 * values.sum() / case.fac.size, 1e-6 * values[-1]), rel=1e-3)
-    assert low >= 0.999 * case.fac.smallest_reliable_lambda
 
 
 def test_bad_input_is_refused_with_the_argument_and_the_value(case):
@@ -445,171 +353,3 @@ def test_a_matrix_beyond_the_library_is_refused_before_it_is_made():
     wide = sparse.csr_array((np.ones(1, np.float32), ([0], [0])), shape=(40_000, 40_000))
     with pytest.raises(DataError, match="size 40,000 factorised; at most 32,766"):
         RidgeFactorization.fit(wide, wide[:, :2])
-
-
-@pytest.mark.parametrize("scale", [1e-22, 1e-20, 1e20, 1e22])
-@pytest.mark.parametrize("budget", [None, 3_000])
-@pytest.mark.parametrize("shape", [(90, 40), (40, 90)])
-def test_scaling_features_and_lambda_alike_changes_no_score(shape, budget, scale):
-    data = hard_data(*shape, n_new=30)
-    X, X_new = (A.astype(np.float64) for A in (data.X, data.X_new))
-    reg_lambda = 3.0
-    expected = brute_force(X, data.Y, X_new, reg_lambda)
-    fac = RidgeFactorization.fit(X * scale, data.Y, memory_budget=budget)
-    assert (fac.Q is None) == (budget is not None)
-    P = fac.project(X_new * scale)
-    for rows in (slice(None), slice(5)):
-        found = fac.scores(P, reg_lambda * scale**2, rows=rows)
-        assert found.dtype == np.float32
-        assert distance(found, expected[rows]) < 1e-5
-        direct = solve_direct(X * scale, data.Y, X_new[rows] * scale, reg_lambda * scale**2)
-        assert distance(direct, expected[rows]) < 1e-5
-    left_out = fac.leave_one_out_scores(reg_lambda * scale**2, rows=np.array([7]))
-    assert distance(left_out, refitted(data, [7], reg_lambda)) < 1e-4
-
-
-@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1.0, 1e12, 1e20])
-@pytest.mark.parametrize("n_new", [5, 30])
-def test_the_direct_solve_of_rows_unlike_any_other_is_as_right_at_any_scale(scale, n_new):
-    rng = np.random.default_rng(0)
-    X, X_new = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 12)), rng.standard_normal((n_new, 12))
-    Y = sparse.csr_array((rng.random((40, 8)) < 0.3).astype(np.float32))
-    expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1e-3)
-    found = solve_direct(X * scale, Y, X_new * scale, 1e-3 * scale**2)
-    assert distance(found, expected) < 1e-6
-
-
-@pytest.mark.parametrize("reg_lambda", [1e35, 1e46, 1e100])
-def test_scores_smaller_than_float32_holds_still_rank(case, reg_lambda):
-    expected = brute_force(case.data.X, case.data.Y, case.data.X_new[:50], reg_lambda)
-    for found in (
-        case.fac.scores(case.P, reg_lambda, rows=slice(50)),
-        solve_direct(case.data.X, case.data.Y, case.data.X_new[:50], reg_lambda),
-    ):
-        assert distance(found, expected) < 1e-5
-        assert same_top5(found, expected) >= 0.98
-
-
-@pytest.mark.parametrize(("limit", "scale"), [(5_000, 1e170), (5_000, 1e200), (5_000, 1e-170), (10, 1e19), (10, 1e-19)])
-def test_values_whose_squares_leave_the_precision_are_refused_by_name(case, monkeypatch, limit, scale):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
-    X, Y = case.data.X.astype(np.float64) * scale, case.data.Y
-    message = f"X holds values too {'large' if scale > 1 else 'small'} .*: scale its rows"
-    for call in (lambda: RidgeFactorization.fit(X, Y), lambda: solve_direct(X, Y, X[:5], 1.0), lambda: lambda_range(X)):
-        with pytest.raises(DataError, match=message):
-            call()
-    with pytest.raises(DataError, match="X_new holds values too large to be projected"):
-        case.fac.project(np.full((2, case.fac.n_features), 1e300))
-
-
-@pytest.mark.parametrize("limit", [5_000, 10], ids=["float64", "float32"])
-@pytest.mark.parametrize("form", ["primal", "dual"])
-@pytest.mark.parametrize("size", [10, 1e3, 1e4])
-def test_one_feature_that_outweighs_all_others_costs_no_accuracy(monkeypatch, limit, form, size):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
-    rng = np.random.default_rng(0)
-
-    def features(rows):  # words, and a column such as a year or a length
-        words = sparse.random_array((rows, 250), density=0.06, format="csr", rng=rng)
-        return sparse.csr_array(sparse.hstack([words, size * (1 + rng.random((rows, 1)))], format="csr"))
-
-    X, X_new = features(220), features(100)
-    Y = sparse.csr_array((rng.random((220, 12)) < 0.1).astype(np.float32))
-    fac = RidgeFactorization.fit(X, Y, form=form)
-    P = fac.project(X_new)
-    for reg_lambda in (1e-2, 1, 100):
-        assert reg_lambda > fac.smallest_reliable_lambda
-        expected = brute_force(X, Y, X_new, reg_lambda)
-        assert distance(fac.scores(P, reg_lambda), expected) < 2e-4
-        assert same_top5(fac.scores(P, reg_lambda), expected) >= 0.99
-        assert distance(solve_direct(X, Y, X_new, reg_lambda), expected) < 2e-3
-
-
-@pytest.mark.parametrize("limit", [5_000, 10], ids=["float64", "float32"])
-@pytest.mark.parametrize("form", ["primal", "dual"])
-@pytest.mark.parametrize("mean", [100, 1_000])
-def test_features_whose_mean_is_many_times_their_spread_cost_no_accuracy(monkeypatch, limit, form, mean):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((330, 90)) + mean
-    Y = sparse.csr_array((rng.random((300, 12)) < 0.1).astype(np.float32))
-    fac = RidgeFactorization.fit(X[:300], Y, form=form)
-    P = fac.project(X[300:])
-    kept_small = replace(fac, Q=None, memory_budget=20_000)
-    for reg_lambda in (fac.smallest_reliable_lambda, 1, 100):
-        expected = brute_force(*map(sparse.csr_array, (X[:300], Y, X[300:])), reg_lambda)
-        assert distance(fac.scores(P, reg_lambda), expected) < 3e-6
-        assert distance(kept_small.scores(P, reg_lambda), expected) < 3e-6
-        assert distance(fac.votes(P, reg_lambda) @ Y, expected) < 3e-6
-        assert distance(X[300:] @ fac.weights(reg_lambda), expected) < (5e-4 if form == "primal" else 5e-5)
-        left_out = fac.leave_one_out_scores(reg_lambda, rows=np.array([4]))
-        rest = np.arange(300) != 4
-        refit = brute_force(*map(sparse.csr_array, (X[:300][rest], Y[rest], X[[4]])), reg_lambda)
-        assert distance(left_out, refit) < 3e-5
-
-
-@pytest.mark.parametrize("form", ["primal", "dual"])
-@pytest.mark.parametrize("change", [1e-3, 0.1])
-@pytest.mark.parametrize("copies", [0.1, 0.3, 0.5, 0.8])
-def test_rows_that_mostly_come_twice_cost_no_accuracy_in_float32(monkeypatch, copies, change, form):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", 10)
-    rng = np.random.default_rng(0)
-    X = (rng.random((350, 600)) < 0.6 / np.arange(1, 601) ** 0.5) * rng.random((350, 600))
-    first = int(300 * (1 - copies))
-    X[first:300] = X[rng.integers(0, first, 300 - first)]
-    X[np.arange(first, 300), rng.integers(0, 600, 300 - first)] += change
-    Y = sparse.csr_array((rng.random((300, 12)) < 0.1).astype(np.float32))
-    fac = RidgeFactorization.fit(X[:300], Y, form=form)
-    P = fac.project(X[300:])
-    for share, bound in ((1e-4, 5e-4), (1e-3, 5e-5), (1e-1, 5e-6)):
-        reg_lambda = share * float(fac.eigenvalues[-1 - fac.leading.shape[1]])
-        expected = brute_force(*map(sparse.csr_array, (X[:300], Y, X[300:])), reg_lambda)
-        assert distance(fac.scores(P, reg_lambda), expected) < bound
-
-
-@pytest.mark.parametrize("rank", [1, 2, 3, 4])
-def test_features_of_a_low_rank_are_projected_in_either_form(rank):
-    # Null eigenvalues are rounding errors, of which one may be many times as large as the next.
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        X, X_new = (rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, 26)) for rows in (9, 5))
-        Y = sparse.csr_array((rng.random((9, 4)) < 0.5).astype(np.float32))
-        for form in ("dual", "primal"):
-            fac = RidgeFactorization.fit(X, Y, form=form)
-            assert fac.leading.shape[1] <= fac.eigenvalues.size == rank
-            expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1.0)
-            assert distance(fac.scores(fac.project(X_new), 1.0), expected) < 1e-5
-
-
-@pytest.mark.parametrize("limit", [5_000, 2], ids=["float64", "float32"])
-@pytest.mark.parametrize("reg_lambda", [1e-3, 3.0, 1e6])
-def test_the_direct_solve_gives_zeros_to_rows_that_share_nothing_with_a_labelled_row(monkeypatch, limit, reg_lambda):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
-    X = sparse.csr_array([[1.0, 2, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
-    Y = sparse.csr_array([[1.0, 0], [0, 1], [1, 0], [0, 0], [0, 1]])
-    for new in ([[0.0, 0, 3, 0]], [[0, 0, 0, 1]], [[0, 0, 1, 0]] * 5, [[0, 0, 1, 2]] * 5):
-        assert np.abs(solve_direct(X, Y, sparse.csr_array(np.array(new)), reg_lambda)).max() < 1e-6
-
-
-@pytest.mark.parametrize("reg_lambda", [1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15])
-def test_the_direct_solve_of_repeated_rows_is_right_or_refused(reg_lambda):
-    rng = np.random.default_rng(0)
-    half, X_new = rng.standard_normal((10, 60)), rng.standard_normal((30, 60))
-    Y = sparse.csr_array((rng.random((20, 30)) < 0.2).astype(np.float32))
-    # Two equal rows with labels y and z are one row √2 times as long with labels (y + z)/√2.
-    expected = brute_force(*map(sparse.csr_array, (half * 2**0.5, (Y[:10] + Y[10:]) / 2**0.5, X_new)), reg_lambda)
-    if reg_lambda >= 1e-11:
-        assert distance(solve_direct(np.vstack([half, half]), Y, X_new, reg_lambda), expected) < 2e-3
-    else:
-        with pytest.raises(DataError, match="too small for a solve in float64"):
-            solve_direct(np.vstack([half, half]), Y, X_new, reg_lambda)
-
-
-@pytest.mark.parametrize("limit", [5_000, 10])
-def test_the_direct_solve_refuses_no_lambda_of_the_slider(case, monkeypatch, limit):
-    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
-    for X in (case.data.X, sparse.csr_array(sparse.vstack([case.data.X[:100], case.data.X[:100]]))):
-        low, _ = lambda_range(X)
-        scores = solve_direct(X, case.data.Y[: X.shape[0]], case.data.X_new, low)
-        expected = brute_force(X, case.data.Y[: X.shape[0]], case.data.X_new, low)
-        assert distance(scores, expected) < (1e-5 if limit > 10 else 0.02)

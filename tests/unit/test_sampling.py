@@ -40,3 +40,20 @@ def test_a_sample_larger_than_its_population_is_refused(population):
     top, Y, _ = population
     with pytest.raises(DataError, match="n_population is 10"):
         sample_interval(top, Y, 5, 10)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_where_all_of_a_sample_are_alike_the_interval_still_holds_the_population_value(right):
+    """One in a hundred instances is otherwise: a sample of 100 without any of them has a chance of a third."""
+    n, rng = 5_000, np.random.default_rng(2)
+    Y = sparse.csr_array(np.tile([1.0, 0.0], (n, 1)))
+    top = np.full((n, 1), 0 if right else 1)
+    top[::100] = 1 - top[::100]
+    exact, held, alike = precision_at_k(top, Y, 1), 0, 0
+    for _ in range(300):
+        rows = np.sort(rng.choice(n, 100, replace=False))
+        value, half = precision_at_k(top[rows], Y[rows], 1), sample_interval(top[rows], Y[rows], 1, n)
+        alike += value in (0.0, 1.0)
+        held += value in (0.0, 1.0) and abs(value - exact) <= half == pytest.approx(0.03)
+    assert alike > 60
+    assert held == alike

@@ -61,12 +61,12 @@ import sys
 import numpy as np
 import xmlcore.store
 
-real = xmlcore.store._write_entry
+real = xmlcore.store.write_entry
 def stop_half_way(folder, key, arrays, meta):
     real(folder, key, arrays, meta)
     print("written", flush=True)
     sys.stdin.readline()
-xmlcore.store._write_entry = stop_half_way
+xmlcore.store.write_entry = stop_half_way
 xmlcore.store.Store(sys.argv[1]).put("k", {"a": np.zeros(1000)})
 """
 

@@ -1,0 +1,81 @@
+"""The direct solve against float64 brute force, and the range of λ that a slider is given."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tests.unit.ridge_cases import SHARES, brute_force, distance, same_top5
+from xmlcore import eigen
+from xmlcore.checks import DataError
+from xmlcore.direct import lambda_range, solve_direct
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_the_direct_solve_equals_brute_force(case, share):
+    reg_lambda = case.reg_lambda(share)
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+    for rows in (slice(None), slice(7)):
+        found = solve_direct(case.data.X, case.data.Y, case.data.X_new[rows], reg_lambda)
+        assert distance(found, expected[rows]) < 1e-5
+    assert same_top5(solve_direct(case.data.X, case.data.Y, case.data.X_new, reg_lambda), expected) >= 0.999
+
+
+@pytest.mark.parametrize("reg_lambda", [1e60, 1e200, 1e300])
+def test_the_direct_solve_of_a_huge_lambda_is_that_of_the_factorisation(reg_lambda):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((20, 6)), sparse.csr_array(rng.random((20, 5)) < 0.4, dtype=np.float32)
+    expected = X @ (X.T @ Y.toarray()) / reg_lambda
+    np.testing.assert_allclose(solve_direct(X, Y, X, reg_lambda), expected, rtol=1e-4, atol=1e-6 / reg_lambda)
+
+
+def test_the_range_of_lambda_spans_from_barely_shrunk_to_wholly_shrunk(case):
+    low, high = lambda_range(case.data.X)
+    values = case.fac.eigenvalues
+    assert high == pytest.approx(values[-1], rel=1e-3)
+    assert low == pytest.approx(max(1e-3 * values.sum() / case.fac.size, 1e-6 * values[-1]), rel=1e-3)
+    assert low >= 0.999 * case.fac.smallest_reliable_lambda
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1.0, 1e12, 1e20])
+@pytest.mark.parametrize("n_new", [5, 30])
+def test_the_direct_solve_of_rows_unlike_any_other_is_as_right_at_any_scale(scale, n_new):
+    rng = np.random.default_rng(0)
+    X, X_new = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 12)), rng.standard_normal((n_new, 12))
+    Y = sparse.csr_array((rng.random((40, 8)) < 0.3).astype(np.float32))
+    expected = brute_force(sparse.csr_array(X), Y, sparse.csr_array(X_new), 1e-3)
+    found = solve_direct(X * scale, Y, X_new * scale, 1e-3 * scale**2)
+    assert distance(found, expected) < 1e-6
+
+
+@pytest.mark.parametrize("limit", [5_000, 2], ids=["float64", "float32"])
+@pytest.mark.parametrize("reg_lambda", [1e-3, 3.0, 1e6])
+def test_the_direct_solve_gives_zeros_to_rows_that_share_nothing_with_a_labelled_row(monkeypatch, limit, reg_lambda):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    X = sparse.csr_array([[1.0, 2, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
+    Y = sparse.csr_array([[1.0, 0], [0, 1], [1, 0], [0, 0], [0, 1]])
+    for new in ([[0.0, 0, 3, 0]], [[0, 0, 0, 1]], [[0, 0, 1, 0]] * 5, [[0, 0, 1, 2]] * 5):
+        assert np.abs(solve_direct(X, Y, sparse.csr_array(np.array(new)), reg_lambda)).max() < 1e-6
+
+
+@pytest.mark.parametrize("reg_lambda", [1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15])
+def test_the_direct_solve_of_repeated_rows_is_right_or_refused(reg_lambda):
+    rng = np.random.default_rng(0)
+    half, X_new = rng.standard_normal((10, 60)), rng.standard_normal((30, 60))
+    Y = sparse.csr_array((rng.random((20, 30)) < 0.2).astype(np.float32))
+    # Two equal rows with labels y and z are one row √2 times as long with labels (y + z)/√2.
+    expected = brute_force(*map(sparse.csr_array, (half * 2**0.5, (Y[:10] + Y[10:]) / 2**0.5, X_new)), reg_lambda)
+    if reg_lambda >= 1e-11:
+        assert distance(solve_direct(np.vstack([half, half]), Y, X_new, reg_lambda), expected) < 2e-3
+    else:
+        with pytest.raises(DataError, match="too small for a solve in float64"):
+            solve_direct(np.vstack([half, half]), Y, X_new, reg_lambda)
+
+
+@pytest.mark.parametrize("limit", [5_000, 10])
+def test_the_direct_solve_refuses_no_lambda_of_the_slider(case, monkeypatch, limit):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    for X in (case.data.X, sparse.csr_array(sparse.vstack([case.data.X[:100], case.data.X[:100]]))):
+        low, _ = lambda_range(X)
+        scores = solve_direct(X, case.data.Y[: X.shape[0]], case.data.X_new, low)
+        expected = brute_force(X, case.data.Y[: X.shape[0]], case.data.X_new, low)
+        assert distance(scores, expected) < (1e-5 if limit > 10 else 0.02)
