@@ -239,7 +239,7 @@ def found_text(n_found: int, n_shown: int, text: str) -> str:
     return (
         f"{which}. Training: how many training instances have the label. Test: how many of {answer.rows_text}. Hits: "
         f"how often it is rightly {'' if K == 1 else 'among '}the {show.first_labels(K)}, without PS (before) and with "
-        "it (after). Recall: hits in percent of those under test."
+        "it (after). Recall: hits in percent of the number under test."
     )
 
 

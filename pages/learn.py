@@ -27,8 +27,12 @@ st.html(STYLE)
 
 # Which part: the steps of the derivation, then the questions.
 parts = [*(step.title for step in learn_steps.STEPS), QUESTIONS_PART]
-frame.refuse_others(part=parts, question=list(map(str, range(1, len(QUESTIONS) + 1))))
-frame.refuse_numbers(toy_lambda=LAMBDAS, toy_A=A_RANGE, toy_B=B_RANGE)
+frame.refuse_others(
+    part=parts,
+    question=list(map(str, range(1, len(QUESTIONS) + 1))),
+    toy_lambda=[f"{value:g}" for value in LAMBDAS],
+)
+frame.refuse_numbers(toy_A=A_RANGE, toy_B=B_RANGE)
 
 
 def go_to(target: str) -> None:

@@ -160,13 +160,14 @@ class RidgeFactorization:
         are nearly constant, as years are.
         """
         rest = self.eigenvalues.size - self.leading.shape[1]
-        return products.product(self.leading.T, self.eigenvectors[:, :rest], np.float64)
+        return products.product(self.eigenvectors[:, :rest].T, self.leading, np.float64).T
 
     def _combined(self, coefficients: np.ndarray) -> np.ndarray:
         """V c, or U c, for c of shape (r', k): (r, k), float64, with nothing of a leading direction but its own."""
-        overlap = self._overlap
-        found = products.product(self.eigenvectors, coefficients, np.float64)
-        return found - self.leading @ (overlap @ coefficients[: overlap.shape[1]])
+        found, overlap = products.product(self.eigenvectors, coefficients, np.float64), self._overlap
+        if overlap.size:
+            found -= self.leading @ (overlap @ coefficients[: overlap.shape[1]])
+        return found
 
     def _wants_Q(self) -> bool:
         """Whether scores are cheaper by a stored Q, and Q fits the memory budget.
@@ -195,7 +196,7 @@ class RidgeFactorization:
         Q[overlap.shape[1] :] = leading
         return Q
 
-    @np.errstate(over="ignore")  # refused below, by name
+    @np.errstate(over="ignore", invalid="ignore")  # refused below, by name
     def project(self, X_new: Features) -> np.ndarray:
         """P, shape (rows, r'), float32: what scores need of new rows, whatever λ is.
 
@@ -205,10 +206,11 @@ class RidgeFactorization:
         """
         X_new = self.as_features(X_new)
         if self.form == "primal":
-            overlap, leading = self._overlap, products.multiply(X_new, self.leading, np.float64)
             P = products.multiply(X_new, self.eigenvectors)
-            P[:, : overlap.shape[1]] -= leading @ overlap
-            P[:, overlap.shape[1] :] = leading
+            overlap, leading = self._overlap, products.multiply(X_new, self.leading, np.float64)
+            for rows in products.chunks(P.shape[0], self._rows_within(8 * P.shape[1])) if overlap.size else ():
+                P[rows, : overlap.shape[1]] -= leading[rows] @ overlap
+                P[rows, overlap.shape[1] :] = leading[rows]
             return as_projection(P)
         dtype = np.float32 if linalg.is_ordinary(self.eigenvalues[-1]) else np.float64
         P = np.empty((n_rows(X_new), self.eigenvalues.size), dtype)
@@ -245,7 +247,7 @@ class RidgeFactorization:
         """`scores` of all rows of X_new, whose projection is P: by way of W where that takes fewer operations.
 
         So it does in the primal for more rows of one sparse block than there are features, X_new V diag(1/(σ+λ)) Q from
-        the right: W is then smaller than the scores.
+        the right: W is then smaller than the scores. `weights` says what that rounds.
 
         Raises DataError as `scores` does, and for an X_new of other features or rows.
         """

@@ -41,8 +41,8 @@ def sample_interval(
     labels, n×L. Both metrics are ratios Σa_i/Σb_i over instances (for P@K, b_i = K); the variance is that of the ratio
     estimator, from the residuals a_i − R b_i, with the finite population correction (Cochran, Sampling Techniques,
     1977, equation 6.9). Where all instances of the sample are alike (all right, or all wrong), that is 0 and says
-    nothing: then it is 3/n, since up to that share of others would be missed by a sample with a chance of 5 % or more
-    (the rule of three). 0 where the sample is the whole.
+    nothing: then it is 3/n, n being the instances that count (for PSP those with labels), since up to that share of
+    others is missed by a sample with a chance of 5 % or more (the rule of three). 0 where the sample is the whole.
 
     Raises DataError for fewer than two instances, or more than n_population, and for a top of fewer than K columns.
     """
@@ -64,6 +64,6 @@ def sample_interval(
         return 0.0
     residuals = gained - gained.sum() / possible.sum() * possible
     if n < n_population and np.abs(residuals).max() < 1e-12 * possible.max():
-        return min(3 / n, 1.0)
+        return min(3 / np.count_nonzero(possible), 1 - n / n_population)
     variance = (1 - n / n_population) * (residuals @ residuals) / (n - 1) / n / possible.mean() ** 2
     return float(Z_95 * np.sqrt(variance))

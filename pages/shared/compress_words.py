@@ -17,8 +17,8 @@ from xmlcore.sparsify import SparsePoint
 from xmlcore.units import UNITS
 
 WHY_LARGER = (
-    "a sparse matrix stores an index beside each value and where each row begins, so with about half of the entries, "
-    "or where there are few labels, it is the larger one. Entries that are exactly 0 are not kept"
+    "a sparse matrix stores an index beside each value and where each row begins, so with about half of the entries "
+    "or more, or where there are few labels, it is the larger one. Entries that are exactly 0 are not kept"
 )
 Points = Mapping[str, SparsePoint]
 
@@ -83,11 +83,11 @@ def slower(points: Points, dense_seconds: Mapping[str, float | None], n_rows: in
     ]
     if not slow:
         return ""
-    larger = all(points[variant].megabytes > points[variant].megabytes_dense for variant in slow)
+    smaller = all(points[variant].megabytes < points[variant].megabytes_dense for variant in slow)
     whose = "" if len(slow) == len(points) else f" for {slow[0]}"
     return (
-        f"Sparse is {'larger and slower' if larger else 'smaller but not faster'} here{whose}: a dense product uses "
-        "the processor better until few entries are left."
+        f"Sparse is {'smaller but ' if smaller else ''}not faster here{whose}: a dense product uses the processor "
+        "better until few entries are left."
     )
 
 
@@ -102,7 +102,7 @@ def other_share(answer: Answer, points: Points) -> str:
 
 def _of(point: SparsePoint, metric: str, k: int) -> str:
     name, kept = f"{SHORT_NAMES[metric]}@{k}", point.relative[metric][k]
-    return f"nothing of {name}, 0 with the whole W too" if math.isnan(kept) else f"**{_percent(kept)}** of {name}"
+    return f"0 of {name} (0 with the whole W too)" if math.isnan(kept) else f"**{_percent(kept)}** of {name}"
 
 
 def _percent(fraction: float) -> str:

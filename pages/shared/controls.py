@@ -102,7 +102,7 @@ HELP = {
     "λ, both variants are one; towards 1 and beyond, only the very rarest labels stand out.",
     "B": "How far very rare labels differ from rare ones: the larger B, the less.",
     "K": "How many labels of each list are counted in charts and lists. P@K: of the K labels ranked first, the share "
-    "that is right. PSP@K: the same with each right label counted θ times, in percent of a perfect ranking's.",
+    "that is right. PSP@K: the same with each right label counted θ times, in percent of what a perfect ranking has.",
     "tie": "Off: PSP is measured with the A and B that are usual for the data set (where none are known, 0.55 and "
     "1.5), so that only the model changes when you move the sliders. On: the ruler moves with the model.",
     "features": "The steps that make the features, joined by +, as in tfidf+unit or tfidf+unit+svd:300 or "

@@ -52,12 +52,13 @@ class Found:
 
 def found_in(data: Dataset, *, keep: bool, recognition: Recognition | None = None) -> Found:
     """What is in a data set; the data itself only where it is to be kept. Raises DataError where it is of no use."""
-    refuse_unusable(data)
+    recipe = str(default_recipe(data))
+    refuse_unusable(data, recipe)
     return Found(
         data.name,
         profile(data),
         outline(data),
-        str(default_recipe(data)),
+        recipe,
         data if keep else None,
         recognition,
         data.notes,

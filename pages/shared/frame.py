@@ -118,21 +118,16 @@ def refuse_others(**controls: Collection[str]) -> None:
     )
 
 
-def refuse_numbers(**controls: tuple[float, float] | Collection[float]) -> None:
-    """The same for sliders: for each key the lowest and the highest number, or a list of all."""
-
-    def takes(value: float, numbers: tuple[float, float] | Collection[float]) -> bool:
-        return numbers[0] <= value <= numbers[1] if len(numbers) == 2 else value in numbers
-
+def refuse_numbers(**controls: tuple[float, float]) -> None:
+    """The same for sliders: for each key the lowest and the highest number."""
     expected = {}
-    for key, numbers in controls.items():
+    for key, (low, high) in controls.items():
         try:
-            taken = takes(float(st.query_params.get(key) or numbers[0]), numbers)
+            taken = low <= float(st.query_params.get(key) or low) <= high
         except ValueError:
             taken = False
         if not taken:
-            listed = [f"{number:g}" for number in numbers]
-            expected[key] = " to ".join(listed) if len(listed) == 2 else f"one of {', '.join(listed)}"
+            expected[key] = f"a number from {low:g} to {high:g}"
     _refuse(expected)
 
 

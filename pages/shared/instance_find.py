@@ -213,9 +213,10 @@ def _filter_list(answer: Answer) -> str:
         persist_state="session",
         on_change=_jump,
         args=(answer,),
-        help=f"K is {answer.K}. Weighting: PS{own_lambda_text(answer.settings)} beside XML-ridge. A tail label is one "
-        f"on fewer than {counted(tail_below(), 'training instance')}, as set on the page Head and tail; it counts as "
-        "missed where one of the two lists lacks it. All wrong: neither list has a right label.",
+        help=f"K is {answer.K}. Weighting: what PS{own_lambda_text(answer.settings)} ranks otherwise. All wrong: "
+        "neither list has a right label. A tail label is one on fewer than "
+        f"{counted(tail_below(), 'training instance')}, as set on the page Head and tail; it counts as missed where "
+        "one of the two lists lacks it.",
     )
 
 

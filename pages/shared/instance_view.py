@@ -310,7 +310,7 @@ def _charts(
     W = [c / weight for c, weight in zip(by_feature.contribution.tolist(), x, strict=True)]
     label_name = data.label_name(label)
     words = kind_of_features(answer)
-    weight, times_theta = ("θ · W", ", times θ") if variant == RIDGE_PS else ("W", "")
+    in_W, times_theta = ("θ · W", ", times θ") if variant == RIDGE_PS else ("W", "")
     sides = (
         (
             "explain_features",
@@ -319,7 +319,7 @@ def _charts(
             words,
             [
                 f"<b>{escaped(data.feature_name(n))}</b><br>{number_text(x_n, digits_of(x))} here × "
-                f"{number_text(W_nl, digits_of(W), '+')} in {weight}"
+                f"{number_text(W_nl, digits_of(W), '+')} in {in_W}"
                 for n, x_n, W_nl in zip(by_feature.index.tolist(), x, W, strict=True)
             ],
             f"By {words[:-1]}: how much there is of it here, times its weight in W for this label{times_theta}.",

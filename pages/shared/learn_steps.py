@@ -73,13 +73,14 @@ def _verdict(bench: Bench) -> str:
 
 
 def _ties(bench: Bench) -> str:
-    """Which labels score as much as the one ranked first, and come after it by their order only."""
+    """Which labels score as much as the one ranked first."""
     told = []
-    for variant, scores in ((RIDGE, bench.worked.scores), (RIDGE_PS, bench.worked.scores_ps)):
-        equal = np.flatnonzero(np.isclose(scores, scores.max(), rtol=1e-9, atol=0))
-        if equal.size > 1:
-            names = " and ".join(f"**{_name(bench, label)}**" for label in equal)
-            told.append(f" By {variant} {names} score the same, and the one further left in Y comes first.")
+    w, at = bench.worked, np.arange(len(bench.example.labels))
+    for variant, scores, order in ((RIDGE, w.scores, w.order), (RIDGE_PS, w.scores_ps, w.order_ps)):
+        others = np.flatnonzero(np.isclose(scores, scores[order[0]], rtol=1e-9, atol=0) & (at != order[0]))
+        if others.size:
+            names = " and ".join(f"**{_name(bench, label)}**" for label in others)
+            told.append(f" By {variant} {names} {'scores' if others.size == 1 else 'score'} the same.")
     return "".join(told)
 
 

@@ -8,8 +8,8 @@ the old value: Streamlit takes that for a change and would undo what was set. Tw
   value arrives under a key that is no longer drawn; it keeps its key, and with it the keyboard's focus, while only its
   user moves it;
 - a control bound to the URL must keep its key, so `put` notes what it replaces and counts, and `tell_drawn` draws that
-  count in a hidden field directly behind the controls, however long the rest of the run takes. A request that still
-  carries a lower count comes from a browser that has not drawn what was put, and `undo_echo`, the control's
+  count in a hidden field directly behind the sidebar's controls, however long the rest of the run takes. A request that
+  still carries a lower count comes from a browser that has not drawn what was put, and `undo_echo`, the control's
   `on_change`, restores it.
 """
 
@@ -98,10 +98,13 @@ def _has_drawn(key: str) -> bool:
 
 def begin_run() -> None:
     """Sends what was put once more, before it is drawn, to a browser that has not drawn it yet: a run that is broken
-    off by the next takes with it what it had not sent."""
-    for key, note in st.session_state.get(_PUT, {}).items():
-        if not _has_drawn(key):
-            st.session_state[key] = note.value
+    off by the next takes with it what it had not sent. What is drawn is done with."""
+    notes = st.session_state.get(_PUT, {})
+    for key in list(notes):
+        if _has_drawn(key):
+            del notes[key]
+        else:
+            st.session_state[key] = notes[key].value
 
 
 def tell_drawn(name: str) -> None:

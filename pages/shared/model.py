@@ -39,7 +39,7 @@ from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import as_blocks, take_instances
 from xmlcore.eigen import FLOAT64_LIMIT, gram_dtype
 from xmlcore.jobs import factorize
-from xmlcore.linalg import check_scale, largest_value
+from xmlcore.linalg import check_scale, largest_value, squared_norm
 from xmlcore.memory import default_memory_budget
 from xmlcore.store import Store, StoreError, put_features
 
@@ -90,17 +90,17 @@ def in_use_on_disk() -> set[str]:
     return _elsewhere | {task.key.split("/")[0] for task in queue()}
 
 
-def refuse_unusable(raw: Dataset) -> None:
-    """Raises DataError where no model can be made of a data set, whatever its features and the memory there is."""
+def refuse_unusable(raw: Dataset, recipe: str) -> None:
+    """Raises DataError where no model can be made of a data set with these features, however much memory there is."""
     if raw.n_train < LEAST_TRAIN:
         raise DataError(
             f"it has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a label's "
             "weight follows from how many of them have it"
         )
     blocks = as_blocks(raw.X_train)
-    if not largest_value(blocks):
+    if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    if str(default_recipe(raw)) == "raw":  # others scale the rows
+    if recipe == "raw":  # others scale the rows, or reduce them
         check_scale(blocks, gram_dtype(min(raw.n_train, raw.n_features)))
 
 
@@ -122,7 +122,7 @@ class Model:
         raw = sources.raw(title)
         recipe = features or str(default_recipe(raw))
         refuse_unfitting(raw, recipe)
-        refuse_unusable(raw)
+        refuse_unusable(raw, recipe)
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
         self.dataset = self.full if self.rows.size == self.full.n_test else take_instances(self.full, test=self.rows)
@@ -154,7 +154,7 @@ class Model:
         threading.Thread(target=self._factorize, name=f"factorise {self.title}", daemon=True).start()
 
     def _key(self, what: str) -> str:
-        return f"{self.full.fingerprint}/{what}/4"
+        return f"{self.full.fingerprint}/{what}/5"
 
     def _factorize(self) -> None:
         self.progress.started = time.monotonic()

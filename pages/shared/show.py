@@ -195,8 +195,8 @@ CARD_HELP = {
     "where instances have fewer than {labels}. A perfect ranking would score {ceiling} here.",
     "psprecision": "As P@{k}, but each right label counts its inverse propensity θ, which is larger for rarer labels "
     "(unless A = 0), and the sum is divided by what a perfect ranking would score. So it is lower than P@{k} where the "
-    "hits are mostly frequent labels. It may be higher where instances have fewer than {labels}, or none: P@{k} counts "
-    "what they lack as wrong.",
+    "hits are mostly frequent labels. It may be higher where instances have {fewer}: P@{k} counts what they lack as "
+    "wrong.",
 }
 
 
@@ -225,6 +225,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
                     k=k,
                     first=first_labels(k),
                     labels=counted(k, "label"),
+                    fewer="no labels" if k == 1 else f"fewer than {k} labels",
                     ceiling=percent(precision_ceiling(answer.dataset.Y_test, k)),
                 ),
             )
@@ -278,7 +279,7 @@ def notes(answer: Answer) -> None:
         sentences.append(f"Held: {settings_text(ghost)}.")
     if zero := evaluation.rows_scored_zero:
         sentences.append(
-            f"{zero:,} of them share no feature with a training instance that has labels: all scores are 0 there, "
-            "which gives the first labels."
+            f"{zero:,} of them {'shares' if zero == 1 else 'share'} no feature with a training instance that has "
+            "labels: all scores are 0 there, which gives the first labels."
         )
     st.caption(" ".join(sentences))

@@ -188,7 +188,7 @@ def test_a_data_set_of_which_no_model_can_be_made_is_refused_before_it_is_offere
 
 
 def test_a_data_set_that_cannot_be_had_is_told_on_every_page_above_the_default_ones_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(data_jobs, "refuse_unusable", lambda _: None)
+    monkeypatch.setattr(data_jobs, "refuse_unusable", lambda *_: None)
     app = upload(data_page(), *xc_files(small(n_train=2), tmp_path))
     button(app, "Use this data set").click().run()
     for page in ("pages/tune.py", "pages/instances.py", "pages/compress.py"):

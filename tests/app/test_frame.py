@@ -126,6 +126,7 @@ def test_an_old_value_that_the_browser_repeats_does_not_undo_what_was_set():
     app = start()
     drawn = app.text_input(key=mirror.DRAWN).value
     app.sidebar.button(key="reg_lambda_double").click().run()
+    app.text_input(key=mirror.DRAWN).set_value(drawn)
     preset(app).set_value(PROPENSITY_PRESETS["Amazon-670K"]).run()
     # What a browser sends that has drawn neither of the two yet, when K is moved.
     app.sidebar.number_input(key="reg_lambda").set_value(3.0)
@@ -135,6 +136,15 @@ def test_an_old_value_that_the_browser_repeats_does_not_undo_what_was_set():
     app.sidebar.slider(key="K").set_value(4).run()
     assert app.sidebar.number_input(key="reg_lambda").value == 6.0
     assert [app.sidebar.slider(key=key).value for key in "ABK"] == [0.6, 2.6, 4]
+
+
+def test_what_was_drawn_is_not_put_again_whatever_the_browser_reports_later():
+    app = start()
+    app.sidebar.button(key="reg_lambda_double").click().run()
+    app.run()
+    app.session_state["reg_lambda"] = 4.0
+    app.text_input(key=mirror.DRAWN).set_value("0")  # as after a run that ended before the field
+    assert app.run().sidebar.number_input(key="reg_lambda").value == 4.0
 
 
 def test_a_browser_is_told_what_it_has_drawn_before_the_page_which_may_take_long(monkeypatch):
@@ -300,7 +310,7 @@ def test_every_control_that_is_bound_to_the_address_has_its_refusal_tested():
 
 
 @pytest.mark.parametrize(
-    ("values", "told"), [({"toy_A": "2.5"}, "0 to 2"), ({"toy_lambda": "0.3"}, "one of 0.01, 0.02")]
+    ("values", "told"), [({"toy_A": "2.5"}, "a number from 0 to 2"), ({"toy_lambda": "20.0"}, "one of 0.01, 0.02")]
 )
 def test_a_number_out_of_a_sliders_range_is_named(values, told):
     app = start(**values).switch_page("pages/learn.py").run()

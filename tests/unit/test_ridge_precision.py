@@ -136,10 +136,16 @@ def test_rows_that_mostly_come_twice_cost_no_accuracy_in_float32(monkeypatch, co
     Y = sparse.csr_array((rng.random((300, 12)) < 0.1).astype(np.float32))
     fac = RidgeFactorization.fit(X[:300], Y, form=form)
     P = fac.project(X[300:])
-    for share, bound in ((1e-4, 5e-4), (1e-3, 5e-5), (1e-1, 5e-6)):
-        reg_lambda = share * float(fac.eigenvalues[-1 - fac.leading.shape[1]])
+    largest = float(fac.eigenvalues[-1 - fac.leading.shape[1]])
+    bounds = {fac.smallest_reliable_lambda: 2e-3, 1e-4 * largest: 5e-4, 1e-3 * largest: 5e-5, 1e-1 * largest: 5e-6}
+    for reg_lambda, bound in bounds.items():
         expected = brute_force(*map(sparse.csr_array, (X[:300], Y, X[300:])), reg_lambda)
         assert distance(fac.scores(P, reg_lambda), expected) < bound
+        left_out = fac.leave_one_out_scores(reg_lambda, rows=np.array([4, 290]))
+        for row, found in zip((4, 290), left_out, strict=True):
+            rest = np.arange(300) != row
+            refit = brute_force(*map(sparse.csr_array, (X[:300][rest], Y[rest], X[[row]])), reg_lambda)
+            assert distance(found, refit) < (10 if form == "dual" else 30) * bound
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 4])

@@ -57,3 +57,11 @@ def test_where_all_of_a_sample_are_alike_the_interval_still_holds_the_population
         held += value in (0.0, 1.0) and abs(value - exact) <= half == pytest.approx(0.03)
     assert alike > 60
     assert held == alike
+
+
+def test_instances_without_labels_do_not_make_an_interval_of_psp_narrower():
+    Y = sparse.csr_array(np.vstack([np.eye(2)[[0] * 20], np.zeros((180, 2))]))
+    top = np.zeros((200, 1), int)
+    assert sample_interval(top, Y, 1, 9_000, np.ones(2)) == pytest.approx(3 / 20)
+    assert sample_interval(top[:20], Y[:20], 1, 9_000) == pytest.approx(3 / 20)
+    assert sample_interval(top[:20], Y[:20], 1, 21) == pytest.approx(1 / 21)

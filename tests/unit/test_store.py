@@ -204,7 +204,7 @@ def test_running_out_of_file_handles_does_not_drop_a_sound_entry(store, monkeypa
         raise OSError(24, "Too many open files")
 
     with monkeypatch.context() as patch:
-        patch.setattr("xmlcore.store.open", no_handles, raising=False)
+        patch.setattr("xmlcore.store_entry.open", no_handles, raising=False)
         assert store.get("k") is None
     assert "Too many open files" in store.notices[-1]
     assert store.get("k") is not None
