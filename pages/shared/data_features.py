@@ -93,7 +93,13 @@ def _controls(model: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
             else None
         )
     with middle:
-        reduction = st.radio("Sparse features as", list(REDUCTIONS), key="recipe_reduction")
+        reduction = st.radio(
+            "Sparse features as",
+            list(REDUCTIONS),
+            key="recipe_reduction",
+            help="Truncated SVD: the k directions along which the instances differ most. Random projection: k random "
+            "mixtures of all features, which keep distances about as they are. Both make fewer, dense features.",
+        )
         k = (
             None
             if REDUCTIONS[reduction] is None

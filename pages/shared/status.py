@@ -5,6 +5,12 @@ import streamlit as st
 from pages.shared import behind, frame, model
 from pages.shared.settings import Settings, counted
 
+HELP = (
+    "The smaller of two tables, XᵀX (features by features) or XXᵀ (instances by instances), is factorised once, into "
+    "directions and eigenvalues; each λ is then a division. Until that is done, the λ asked for is solved by itself, "
+    "by Cholesky. The page Learn shows the steps."
+)
+
 
 def line(settings: Settings) -> None:
     """Draws the line for these settings.
@@ -30,7 +36,7 @@ def line(settings: Settings) -> None:
             matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
         took = f"{seconds:.2f} s" if seconds and seconds >= 0.01 else "less than 0.01 s"
         last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if seconds else ""
-        st.caption(f"{matrix}.{last}")
+        st.caption(f"{matrix}.{last}", help=HELP)
         if waiting and task:
             if task.share is not None:
                 st.progress(task.share)
