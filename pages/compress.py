@@ -75,7 +75,7 @@ def of_the_share(share: float) -> None:
         st.table(cost_table(points, dense, answer.evaluation.n_rows), border="horizontal")
         st.caption(
             f"kB, MB and GB: 10³, 10⁶ and 10⁹ bytes, sparse as CSR. Times: measured here on all cores, scores and "
-            f"the first {answer.K} labels together. {slower(points, dense, answer.evaluation.n_rows)} "
+            f"the {show.first_labels(answer.K)} together. {slower(points, dense, answer.evaluation.n_rows)} "
             f"{other_share(answer, points)}"
         )
     downloads(share, points)

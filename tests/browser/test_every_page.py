@@ -36,9 +36,9 @@ DESCRIBE_CHARTS = f"""() => {CHARTS}.map(block => ({{
             || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1);
     }}).map(text => text.textContent),
 }}))"""
-CHARTS_WITH_TWO_TITLES = f"""least => {{
+COMPLETE_CHARTS = f"""least => {{
     const charts = ({DESCRIBE_CHARTS})();
-    return charts.length >= least && charts.every(chart => chart.titles.length >= 2) && charts;
+    return charts.length >= least && charts.every(chart => chart.titles.length >= 2 && chart.csv === 1) && charts;
 }}"""
 
 
@@ -55,8 +55,8 @@ def test_the_page_fits_every_width_its_charts_are_complete_and_the_keyboard_alon
         wait_until_idle(page)
         grounds.add((scheme, main.evaluate("main => getComputedStyle(main.closest('.stApp')).backgroundColor")))
         assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 1
-        # A chart whose curve still grows, or whose colours change, is for a moment without what was drawn in it.
-        charts = page.wait_for_function(CHARTS_WITH_TWO_TITLES, arg=N_CHARTS[path], timeout=60_000).json_value()
+        # A chart whose curve still grows, or whose colours change, is for a moment without what belongs to it.
+        charts = page.wait_for_function(COMPLETE_CHARTS, arg=N_CHARTS[path], timeout=60_000).json_value()
         for chart in charts:
             assert all(title.strip() for title in chart["titles"])
             assert chart["caption"].strip()
