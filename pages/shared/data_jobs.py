@@ -15,7 +15,7 @@ import streamlit as st
 from cachetools import LRUCache
 
 from pages.shared import behind
-from pages.shared.model import refuse_unusable
+from pages.shared.sources import refuse_unusable
 from xmlcore import DataError, Dataset, default_recipe
 from xmlcore.cost import Outline, outline
 from xmlcore.downloads import DownloadProgress

@@ -36,15 +36,13 @@ from xmlcore import (
 )
 from xmlcore.background import Task, queue, submit
 from xmlcore.cost import refuse_unfitting
-from xmlcore.dataset import as_blocks, take_instances
-from xmlcore.eigen import FLOAT64_LIMIT, gram_dtype
+from xmlcore.dataset import take_instances
+from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
-from xmlcore.linalg import check_scale, largest_value, squared_norm
 from xmlcore.memory import default_memory_budget
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
-LEAST_TRAIN = 3  # inverse propensities need it
 SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
 MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
@@ -90,20 +88,6 @@ def in_use_on_disk() -> set[str]:
     return _elsewhere | {task.key.split("/")[0] for task in queue()}
 
 
-def refuse_unusable(raw: Dataset, recipe: str) -> None:
-    """Raises DataError where no model can be made of a data set with these features, however much memory there is."""
-    if raw.n_train < LEAST_TRAIN:
-        raise DataError(
-            f"it has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a label's "
-            "weight follows from how many of them have it"
-        )
-    blocks = as_blocks(raw.X_train)
-    if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish
-        raise DataError("X holds only zeros; expected at least one feature that is not zero")
-    if recipe == "raw":  # others scale the rows, or reduce them
-        check_scale(blocks, gram_dtype(min(raw.n_train, raw.n_features)))
-
-
 class Model:
     """A data set made ready for answers, and what has been computed of it so far; one for all visitors.
 
@@ -122,7 +106,7 @@ class Model:
         raw = sources.raw(title)
         recipe = features or str(default_recipe(raw))
         refuse_unfitting(raw, recipe)
-        refuse_unusable(raw, recipe)
+        sources.refuse_unusable(raw, recipe)
         self.full, self.fitted = fit_features(raw, recipe)
         self.rows = _sample_rows(self.full)
         self.dataset = self.full if self.rows.size == self.full.n_test else take_instances(self.full, test=self.rows)

@@ -11,10 +11,14 @@ import threading
 import streamlit as st
 from cachetools import LRUCache
 
+from pages.shared.settings import counted
 from xmlcore import CatalogEntry, DataError, Dataset, catalog_entries, load_dataset
 from xmlcore.dataset import as_blocks
 from xmlcore.downloads import is_downloaded
+from xmlcore.eigen import gram_dtype
+from xmlcore.linalg import check_scale, largest_value, squared_norm
 
+LEAST_TRAIN = 3  # inverse propensities need it
 OWN, OPENED = "_own_data_sets", "_opened_data_sets"
 OWN_BYTES = 2 << 30
 
@@ -77,3 +81,17 @@ def raw(title: str) -> Dataset:
     if entry is None:  # never a path of the server's, whatever a visitor asks for
         raise DataError(f"there is no data set called {title!r} here")
     return load_dataset(entry.name, features=None)
+
+
+def refuse_unusable(raw: Dataset, recipe: str) -> None:
+    """Raises DataError where no model can be made of a data set with these features, however much memory there is."""
+    if raw.n_train < LEAST_TRAIN:
+        raise DataError(
+            f"it has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a label's "
+            "weight follows from how many of them have it"
+        )
+    blocks = as_blocks(raw.X_train)
+    if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish
+        raise DataError("X holds only zeros; expected at least one feature that is not zero")
+    if recipe == "raw":  # others scale the rows, or reduce them
+        check_scale(blocks, gram_dtype(min(raw.n_train, raw.n_features)))
