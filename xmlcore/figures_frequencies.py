@@ -47,7 +47,7 @@ def _frequencies(
         "mode": "markers",
         "marker": {"color": INK, "size": 5, "opacity": 0.6},
         "customdata": [escaped(names[label]) for label in order[ranks]],
-        "hovertemplate": "%{customdata}<br>rank %{x:,}, on %{y:,} training instances<extra></extra>",
+        "hovertemplate": "%{customdata}<br>rank: %{x:,}, training instances: %{y:,}<extra></extra>",
         "showlegend": False,
     }
     titles = ("Label, by rank of frequency", "Training instances")

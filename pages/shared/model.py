@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -48,6 +50,7 @@ MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
 SAMPLE_SEED = 0
+UNQUEUED_SIZE = 1_000
 _one_factorization = threading.Lock()
 _elsewhere: set[str] = set()  # fingerprints of what other processes factorise: they read and write the cache on disk
 LAST_ANSWER = "_last_answer"  # its settings and the seconds it took
@@ -145,9 +148,7 @@ class Model:
         try:
             if self.size <= FLOAT64_LIMIT or store() is None:
                 data = self.full
-                # One at a time and on one core: the other answers visitors meanwhile, and LAPACK on two cores slows
-                # down many times over where anything else runs.
-                with _one_factorization, threadpool_limits(1, user_api="blas"):
+                with _turn(self.size):
                     factorization = RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress)
                 self._complete(factorization)
             else:
@@ -232,6 +233,22 @@ class Model:
         data = self.dataset
         matrices = 4 * self.size * (self.size + data.n_labels + data.n_test)
         return matrices + sources.dataset_bytes(self.full)
+
+
+@contextmanager
+def _turn(size: int) -> Iterator[None]:
+    """The turn of a factorisation: one at a time and on one core, while the other core answers visitors.
+
+    LAPACK on two cores slows down many times over where anything else runs. A small matrix takes less than a second,
+    and does not wait for a large one.
+    """
+    taken = _one_factorization.acquire(blocking=size > UNQUEUED_SIZE)
+    try:
+        with threadpool_limits(1, user_api="blas") if taken else nullcontext():  # else the one that has the turn limits
+            yield
+    finally:
+        if taken:
+            _one_factorization.release()
 
 
 @cache

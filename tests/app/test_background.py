@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from threadpoolctl import threadpool_info
 
 from pages.shared import data_cache, model, sources
 from pages.shared.settings import Settings
@@ -57,6 +58,10 @@ def until(condition) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def threads_of_blas() -> list[int]:
+    return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
 
 
 def cards(app: AppTest) -> list[str]:
@@ -177,6 +182,22 @@ def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatc
         answers = list(visitors.map(lambda _: model._answer(Settings(data=TITLE), ()), range(4)))
     assert done == ["Model", "solve_direct"]
     assert len({id(answer.evaluation) for answer in answers}) == 1
+
+
+def test_a_small_matrix_does_not_wait_for_a_large_one(monkeypatch):
+    monkeypatch.setattr(model, "store", lambda: None)
+    small, large = model.Model(TITLE, ""), model.Model(TITLE, "")
+    before = threads_of_blas()
+    with model._turn(model.UNQUEUED_SIZE + 1):
+        small.start()
+        until(lambda: small.ready or small.progress.error)
+        assert small.ready
+        monkeypatch.setattr(model, "UNQUEUED_SIZE", large.size - 1)
+        large.start()
+        time.sleep(0.5)
+        assert not large.ready
+    until(lambda: large.ready)
+    until(lambda: threads_of_blas() == before)
 
 
 def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():

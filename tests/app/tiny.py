@@ -76,3 +76,9 @@ def answer_at(settings: Settings, ready: bool = True) -> model.Answer:
     known = {"factorization": fac, "projection": P} if ready else {"factorization": None, "projection": None}
     made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, shown_title="tiny", ready=ready, **known)
     return model.Answer(made, settings, evaluation, theta, theta)
+
+
+def exact_scores(x: np.ndarray, reg_lambda: float) -> np.ndarray:
+    """x (G+λI)⁻¹XᵀY in float64."""
+    X, Y = BUILT.X_train.toarray().astype(np.float64), BUILT.Y_train.toarray().astype(np.float64)
+    return x @ np.linalg.solve(X.T @ X + reg_lambda * np.eye(X.shape[1]), X.T @ Y)

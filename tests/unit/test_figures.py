@@ -59,7 +59,7 @@ def test_every_seen_label_is_drawn_with_its_own_name_and_frequency():
     counts = np.array([0, 7, 1, 30, 7])
     (points,) = label_frequencies(counts, ["unseen", "b", "c", "most", "e"]).data
     assert list(points.customdata) == ["most", "b", "e", "c"]
-    assert points.hovertemplate.startswith("%{customdata}<br>rank %{x:,}, on %{y:,} ")
+    assert points.hovertemplate.startswith("%{customdata}<br>rank: %{x:,}, training instances: %{y:,}<")
     assert list(points.y) == [30, 7, 7, 1]
     assert list(points.x) == [1, 2, 3, 4]
 
