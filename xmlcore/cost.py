@@ -24,20 +24,25 @@ from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset, as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
+from xmlcore.features import LARGEST_DIRECTIONS
 from xmlcore.memory import free_memory
 from xmlcore.products import SCATTERED_AS_DENSE
+from xmlcore.range_finder import BLOCK_BYTES
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.units import in_units
 
 COMFORTABLE_SECONDS = 60.0
 _CHOLESKY, _EIGH = 0.45, 16.0
-_SVD_OVERSAMPLES, _SVD_PASSES = 10, 12  # scikit-learn's randomized SVD: five power iterations of two products, and two
+_DENSE_SVD_OVERSAMPLES, _DENSE_SVD_PRODUCTS = 10, 12  # scikit-learn's: five power iterations of two products, and two
+# Of a sparse X, `range_finder`: twice four passes, the Ritz values, and what applies the directions to all rows.
+_SVD_PRODUCTS = 14
+_SVD_FACTORS, _SVD_SMALL = 40, 300  # operations on D×k and on k×k, each times its size and k
 # The matrix, and two of its size that the divide-and-conquer driver wants; the eigenvectors beside these, where a
 # decomposition in float32 is refined in nearly all directions.
 _WORKSPACE = {"float64": 3, "float32": 4}
 _MARGIN = 0.85  # of the free memory: interpreter, other visitors, and the system want some
 _LADDERS = {
-    "svd": (2000, 1000, 500, 300, 100),
+    "svd": (3000, 2000, 1000, 500, 300, 100),
     "project": (8000, 5000, 3000, 2000, 1000, 500),
     "terms": (20_000, 10_000, 5000, 3000, 2000, 1000),
     "sample": (30_000, 20_000, 10_000, 5000, 2000, 1000),
@@ -293,10 +298,16 @@ def _reduction(shapes: Outline, recipe: FeatureRecipe, D: int, rate: float) -> t
     if recipe.project:
         # a projection has √width entries for each of its k rows
         return 2.0 * SCATTERED_AS_DENSE * entries * k / np.sqrt(max(width, 1)) / rate, int(12 * k * np.sqrt(width))
-    columns = k + _SVD_OVERSAMPLES
-    products = 2.0 * SCATTERED_AS_DENSE / 4 * _SVD_PASSES * entries * columns
-    factors = 2.0 * _SVD_PASSES * (D + width) * columns**2
-    return (products + factors) / rate, 3 * 8 * (D + width) * columns
+    if not reduced[0].is_sparse:
+        columns = k + _DENSE_SVD_OVERSAMPLES
+        operations = 2.0 * _DENSE_SVD_PRODUCTS * (entries + (D + width) * columns) * columns
+        return operations / rate, 3 * 8 * (D + width) * columns
+    columns = min(k + k // 20 + 10, D, width)
+    products = 2.0 * SCATTERED_AS_DENSE / 4 * _SVD_PRODUCTS * entries * columns
+    factors = float(_SVD_FACTORS * D + _SVD_SMALL * columns) * columns**2
+    block, directions = min(4 * max(D, width) * columns, BLOCK_BYTES), 4 * width * k
+    kept = directions if directions <= LARGEST_DIRECTIONS else 0
+    return (products + factors) / rate, 4 * D * columns + 8 * entries + 32 * columns**2 + 3 * block + kept
 
 
 @dataclass(frozen=True)

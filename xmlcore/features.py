@@ -5,7 +5,8 @@ c > 0 times in a row, and in n_t of D training rows, becomes
 
     (1 + ln c) · (1 + ln((1 + D) / (1 + n_t)))
 
-scikit-learn itself is imported only where it reduces dimensions: the import takes two seconds, of every first start.
+Sparse features are reduced by the range finder of `xmlcore.range_finder`, dense ones and random projections by
+scikit-learn, which is imported only there: the import takes two seconds, of every first start.
 
 Blocks side by side, as in the paper: each block's rows are scaled to unit length, then multiplied by the block's
 weight. A weight w counts w² in XXᵀ, so with the weights 1 and 0.7 the second block has a third of a row's squared
@@ -21,16 +22,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from xmlcore import products
 from xmlcore.checks import DataError
 from xmlcore.dataset import Block, Dataset, Features, as_blocks
 from xmlcore.embeddings import embed_texts, shipped_table
 from xmlcore.progress import Progress, unheard
+from xmlcore.range_finder import RangeSVD, truncated_svd
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.words import count_words
 
 if TYPE_CHECKING:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.random_projection import SparseRandomProjection
+
+LARGEST_DIRECTIONS = 1 << 30
+"""Bytes: a larger V is not kept, but made again from the training rows whenever new rows are reduced."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptDirections:
+    """The directions V, (N, k) in float32, that a truncated SVD has found."""
+
+    V: np.ndarray
+
+    def transform(self, X: sparse.csr_array) -> np.ndarray:
+        """X V, (rows, k)."""
+        return products.multiply((X,), self.V)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +69,7 @@ class FittedFeatures:
     vocabulary: np.ndarray | None
     kept: tuple[np.ndarray | None, ...]
     idf: tuple[np.ndarray | None, ...]
-    reducer: TruncatedSVD | SparseRandomProjection | None
+    reducer: KeptDirections | RangeSVD | TruncatedSVD | SparseRandomProjection | None
     reduce_embeddings: Callable[[np.ndarray], np.ndarray] | None
 
     def __call__(self, X: Features, embeddings: np.ndarray | None = None) -> Features:
@@ -100,7 +117,7 @@ def fit_features(
     Args:
         ds: with raw features.
         recipe: a recipe or its text.
-        progress: told how far the embedding of texts is, which takes minutes for many.
+        progress: told how far the embedding of texts is, and the SVD, which may take minutes.
 
     One block stays one block; where dense features stand beside sparse ones, or `lm` adds a block, X is a tuple. The
     new data set keeps everything else of the old one. Raises DataError for a step that does not suit the data.
@@ -126,12 +143,13 @@ def fit_features(
     )
     prepared = _prepare(fitted, blocks)
     if recipe.svd is not None or recipe.project is not None:
-        fitted = replace(fitted, reducer=_fit_reducer(recipe, _to_reduce(prepared)[0]))
+        fitted = replace(fitted, reducer=_fit_reducer(recipe, _to_reduce(prepared)[0], progress))
+    X_train = _finish(fitted, prepared, train_lm)
     made = replace(
         ds,
-        X_train=_finish(fitted, prepared, train_lm),
+        X_train=X_train,
         X_test=fitted(ds.X_test, test_lm),
-        feature_names=_feature_names(ds, fitted, is_sparse, train_lm),
+        feature_names=_feature_names(ds, fitted, is_sparse, as_blocks(X_train, "X_train")),
         feature_kind=ds.feature_kind if recipe == FeatureRecipe() else "values",
     )
     return made, fitted
@@ -175,17 +193,25 @@ def _vocabulary(ds: Dataset, kept: tuple[np.ndarray | None, ...]) -> np.ndarray 
     return ds.feature_names if kept[0] is None else ds.feature_names[kept[0]]
 
 
-def _fit_reducer(recipe: FeatureRecipe, X: Block) -> TruncatedSVD | SparseRandomProjection:
+def _fit_reducer(
+    recipe: FeatureRecipe, X: Block, progress: Progress
+) -> KeptDirections | RangeSVD | TruncatedSVD | SparseRandomProjection:
     step, k, limit = ("svd", recipe.svd, min(X.shape)) if recipe.svd else ("project", recipe.project, X.shape[1])
     if k > limit:
         raise DataError(f"features: {step}:{k} is too many; {X.shape[0]} rows of {X.shape[1]} features give {limit}")
-    if step == "svd":
+    if step == "project":
+        from sklearn.random_projection import SparseRandomProjection
+
+        return SparseRandomProjection(k, dense_output=True, random_state=recipe.seed).fit(X)
+    if not sparse.issparse(X):
         from sklearn.decomposition import TruncatedSVD
 
         return TruncatedSVD(k, algorithm="randomized", random_state=recipe.seed).fit(X)
-    from sklearn.random_projection import SparseRandomProjection
-
-    return SparseRandomProjection(k, dense_output=True, random_state=recipe.seed).fit(X)
+    # scikit-learn's keeps several dense arrays of N×k: for wide data more than there is, and a multiple of the time.
+    svd = truncated_svd(X, k, seed=recipe.seed, progress=progress)
+    if 4 * X.shape[1] * k > LARGEST_DIRECTIONS:
+        return svd
+    return KeptDirections(svd.transform(sparse.eye_array(X.shape[1], dtype=np.float32, format="csr")))
 
 
 def _prepare(fitted: FittedFeatures, blocks: Sequence[Block], kept: bool = True) -> list[Block]:
@@ -213,7 +239,7 @@ def _finish(fitted: FittedFeatures, blocks: Sequence[Block], embeddings: np.ndar
     weights = [1.0 if sparse.issparse(block) else recipe.dense for block in blocks]
     if fitted.reducer is not None:
         joined, rest = _to_reduce(blocks)
-        blocks = [fitted.reducer.transform(joined).astype(np.float32), *rest]
+        blocks = [fitted.reducer.transform(joined).astype(np.float32, copy=False), *rest]
         weights = [1.0] + [recipe.dense] * len(rest)
     if embeddings is not None:
         if embeddings.shape[0] != blocks[0].shape[0]:
@@ -271,7 +297,7 @@ def _embeddings(ds: Dataset, progress: Progress) -> tuple[np.ndarray, np.ndarray
 
 
 def _feature_names(
-    ds: Dataset, fitted: FittedFeatures, is_sparse: Sequence[bool], embeddings: np.ndarray | None
+    ds: Dataset, fitted: FittedFeatures, is_sparse: Sequence[bool], made: Sequence[Block]
 ) -> np.ndarray | None:
     if ds.feature_names is None:
         return None
@@ -279,11 +305,11 @@ def _feature_names(
     blocks = [ds.feature_names[end - width : end] for end, width in zip(ends, fitted.widths, strict=True)]
     names = [n if kept is None else n[kept] for n, kept in zip(blocks, fitted.kept, strict=True)]
     if fitted.reducer is not None:
-        word, k = ("component", fitted.recipe.svd) if fitted.recipe.svd else ("projection", fitted.recipe.project)
+        word = "component" if fitted.recipe.svd else "projection"
         rest = [n for n, s in zip(names, is_sparse, strict=True) if not s] if any(is_sparse) else []
-        names = [_numbered(word, k), *rest]
-    if embeddings is not None:
-        names.append(_numbered("language model", embeddings.shape[1]))
+        names = [_numbered(word, made[0].shape[1]), *rest]
+    if fitted.recipe.lm is not None:
+        names.append(_numbered("language model", made[-1].shape[1]))
     return np.concatenate(names)
 
 

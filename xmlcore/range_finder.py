@@ -21,6 +21,7 @@ noise. What is noise all the same starts again at random, and the next pass find
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -33,7 +34,7 @@ from xmlcore.lapack import cholesky_factor, cholesky_solve_factored, symmetric_e
 from xmlcore.linalg import check_scale, gram
 from xmlcore.progress import Progress, unheard
 
-_BLOCK_BYTES = 1 << 30  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns: the wider, the faster
+BLOCK_BYTES = 1 << 30  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns: the wider, the faster
 _ROWS = 4_096
 # What is rounding noise of float32: squared lengths of a direction of Z, whose columns have length 1, and squared
 # singular values relative to the largest.
@@ -62,27 +63,51 @@ class RangeSVD:
     def transform(self, X_new: sparse.csr_array, progress: Progress = unheard) -> np.ndarray:
         """X_new V, shape (rows, k), float32: new rows' features.
 
-        Each call passes over the whole of X, so give all rows at once. Raises DataError for another number of features,
-        and values that are not finite or too large.
+        Each call makes V anew, of the features that the rows have: so give many rows at once. Raises DataError for
+        another number of features, and values that are not finite or too large.
         """
-        X_new = _one_sparse_block(X_new, "X_new")
-        if X_new.shape[1] != self.X.shape[1]:
-            raise DataError(f"X_new has {X_new.shape[1]} features; expected {self.X.shape[1]}, as in training")
-        by_column, s = self.X.T.tocsr(), self.singular_values
-        out = np.empty((X_new.shape[0], s.size), np.float32)
-        n_leading = int(np.count_nonzero(s > _FAR_ABOVE * s[-1]))
-        H = np.empty((n_leading, s.size))
-        for columns in _column_blocks(out.shape[1], self.X.shape):
-            # U/s first: X Xᵀ U s, of the third power of the values, would leave float32 at once.
-            scaled = (self.features[:, columns] / np.square(s[columns])).astype(np.float32)
-            V = products.multiply((by_column,), scaled)
+        X, X_new = self.X, _one_sparse_block(X_new, "X_new")
+        if X_new.shape[1] != X.shape[1]:
+            raise DataError(f"X_new has {X_new.shape[1]} features; expected {X.shape[1]}, as in training")
+        used = np.unique(X_new.indices)
+        if used.size < X.shape[1] // 2:
+            X, X_new = X[:, used], X_new[:, used]
+        by_column = X.T.tocsr()
+        out = np.empty((X_new.shape[0], self.singular_values.size), np.float32)
+        for columns in _column_blocks(out.shape[1], X.shape):
+            V = products.multiply((by_column,), self._left(columns))
             with np.errstate(over="ignore", invalid="ignore"):  # refused below, by name
                 out[:, columns] = products.multiply((X_new,), V)
             as_projection(out[:, columns])
-            if n_leading:
-                H[:, columns] = _inner(self.features[:, :n_leading], products.multiply((self.X,), V))
-            progress("test rows", columns.stop / out.shape[1])
-        return _times_in_place(out, _upright(H / np.square(s[:n_leading, None]))) if n_leading else out
+            progress("features of the rows", columns.stop / out.shape[1])
+        return out if self._upright is None else _times_in_place(out, self._upright)
+
+    def _left(self, columns: slice) -> np.ndarray:
+        """U/s: first, because X Xᵀ U s, of the third power of the values, would leave float32 at once."""
+        return (self.features[:, columns] / np.square(self.singular_values[columns])).astype(np.float32)
+
+    @cached_property
+    def _upright(self) -> np.ndarray | None:
+        """T (k×k) with which the columns of VT stand at right angles to the leading ones; None where none leads.
+
+        U in float32 has a share of about 1e-8 of every other direction. In XᵀU/s that of direction j grows by s_j/s_i,
+        and in new rows it stands beside a value that is smaller by s_i/s_j: small directions would drown in it.
+        """
+        s = self.singular_values
+        m = int(np.count_nonzero(s > _FAR_ABOVE * s[-1]))
+        if m == 0:
+            return None
+        H, by_column = np.empty((m, s.size)), self.X.T.tocsr()  # V_leadingᵀV
+        for columns in _column_blocks(s.size, self.X.shape):
+            V = products.multiply((by_column,), self._left(columns))
+            H[:, columns] = _inner(self.features[:, :m], products.multiply((self.X,), V))
+        H /= np.square(s[:m, None])
+        upper = np.triu(H[:, :m])  # the lower half has the products of small directions with rounded large ones
+        leading = np.linalg.inv(np.linalg.cholesky(upper + np.triu(upper, 1).T))
+        T = np.eye(s.size)
+        T[:m, :m] = leading.T
+        T[:m, m:] = -leading.T @ (leading @ H[:, m:])
+        return T
 
 
 def truncated_svd(
@@ -133,21 +158,6 @@ def truncated_svd(
     return RangeSVD(s, _times_in_place(Z, R[:, :found] * s), X, passes, seed)
 
 
-def _upright(H: np.ndarray) -> np.ndarray:
-    """T (k×k) with which the columns of VT stand at right angles to the m leading ones; H (m×k) is V_leadingᵀV.
-
-    U in float32 has a share of about 1e-8 of every other direction. In XᵀU/s that of direction j grows by s_j/s_i, and
-    in new rows it stands beside a value that is smaller by s_i/s_j: small directions would drown in it.
-    """
-    m, k = H.shape
-    upper = np.triu(H[:, :m])  # the lower half has the products of small directions with rounded large ones
-    leading = np.linalg.inv(np.linalg.cholesky(upper + np.triu(upper, 1).T))
-    T = np.eye(k)
-    T[:m, :m] = leading.T
-    T[:m, m:] = -leading.T @ (leading @ H[:, m:])
-    return T
-
-
 def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:
     block = as_one_block(X, name)
     if not sparse.issparse(block):
@@ -156,7 +166,7 @@ def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:
 
 
 def _column_blocks(width: int, shape: tuple[int, int]):
-    return products.chunks(width, max(1, _BLOCK_BYTES // (4 * max(shape))))
+    return products.chunks(width, max(1, BLOCK_BYTES // (4 * max(shape))))
 
 
 def _there_and_back(X: sparse.csr_array, by_column: sparse.csr_array, part: np.ndarray, unit: float) -> np.ndarray:

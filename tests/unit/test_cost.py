@@ -31,6 +31,7 @@ from xmlcore.cost import (
 from xmlcore.dataset import as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.sampling import sample_training
+from xmlcore.synthetic import make_dataset
 
 FREE, RATE = 64 << 30, 1e11
 
@@ -111,6 +112,20 @@ def test_the_bytes_foretold_cover_what_a_factorisation_takes(limit, monkeypatch)
     tracemalloc.stop()
     # X itself is in feature_bytes but was there before.
     assert 0.3 * cost.peak_bytes < peak <= 1.2 * cost.peak_bytes
+
+
+@pytest.mark.parametrize("largest_kept", [1 << 30, 0], ids=["directions kept", "directions made anew"])
+def test_the_bytes_foretold_cover_what_the_svd_of_a_wide_matrix_takes(largest_kept, monkeypatch):
+    for where in ("cost", "features"):
+        monkeypatch.setattr(f"xmlcore.{where}.LARGEST_DIRECTIONS", largest_kept)
+    ds = make_dataset("eurlex-4k", scale=0.1)
+    fit_features(ds, "svd:20")
+    cost = factorization_cost(outline(ds), "svd:200", free_bytes=FREE, rate=RATE)
+    tracemalloc.start()
+    fit_features(ds, "svd:200")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.4 * cost.peak_bytes < peak <= cost.peak_bytes
 
 
 def test_small_matrices_are_in_float64_and_large_ones_in_float32():

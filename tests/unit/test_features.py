@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from xmlcore import embeddings
+from xmlcore import embeddings, features
 from xmlcore.catalog import load_dataset
 from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset
 from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
+from xmlcore.range_finder import RangeSVD
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.sampling import sample_training
 from xmlcore.words import unknown_words
@@ -206,6 +207,35 @@ def test_svd_of_full_rank_keeps_every_inner_product():
     X = fit_features(ds, "unit")[0].X_train.toarray()
     np.testing.assert_allclose(made.X_train @ made.X_train.T, X @ X.T, atol=1e-4)
     np.testing.assert_allclose(made.X_test @ made.X_train.T, X[:5] @ X.T, atol=1e-4)
+
+
+def test_where_there_are_fewer_directions_than_asked_for_they_are_all_of_the_features():
+    counts = random_counts(40, 4)
+    X = sparse.csr_array(counts.X_train[:, [0, 1, 2, 3, 0, 1]])
+    ds = replace(counts, X_train=X, X_test=X[:5], feature_names=np.array(list("abcdef")))
+    made, fitted = fit_features(ds, "unit+svd:6")
+    assert made.feature_names.tolist() == [f"component {number}" for number in range(1, 5)]
+    assert made.n_features == fitted(ds.X_test).shape[1] == 4
+    full = fit_features(ds, "unit")[0].X_train.toarray()
+    np.testing.assert_allclose(made.X_train @ made.X_train.T, full @ full.T, atol=1e-5)
+
+
+def test_directions_too_large_to_be_kept_give_the_same_features(monkeypatch):
+    ds = replace(random_counts(60, 30), feature_names=np.array([f"word{number}" for number in range(30)]))
+    kept, fitted = fit_features(ds, "tfidf+unit+svd:12")
+    monkeypatch.setattr(features, "LARGEST_DIRECTIONS", 0)
+    made, again = fit_features(ds, "tfidf+unit+svd:12")
+    assert (type(fitted.reducer), type(again.reducer)) == (features.KeptDirections, RangeSVD)
+    np.testing.assert_allclose(made.X_train, kept.X_train, atol=1e-5)
+    np.testing.assert_allclose(again(ds.X_test), fitted(ds.X_test), atol=1e-5)
+    text = " ".join(ds.feature_names[:3])
+    np.testing.assert_allclose(again.from_texts([text]), fitted.from_texts([text]), atol=1e-5)
+
+
+def test_the_svd_tells_how_far_it_is():
+    told = []
+    fit_features(random_counts(60, 30), "svd:12", progress=lambda stage, part: told.append((stage, part)))
+    assert ("pass 1 of 4", 1.0) in told
 
 
 def test_a_projection_keeps_lengths_and_angles_about_and_depends_on_its_seed_only():

@@ -60,6 +60,14 @@ def test_new_rows_are_transformed_as_training_rows_were() -> None:
     np.testing.assert_allclose(found @ found.T, exact @ exact.T, atol=1e-5 * np.square(exact).sum(axis=1).max())
 
 
+def test_few_rows_by_the_features_that_they_have_are_as_among_many() -> None:
+    svd = truncated_svd(X, 30)
+    few = sparse.csr_array(X_NEW[:3] * (np.arange(X.shape[1]) % 7 == 0))
+    among_many = svd.transform(sparse.csr_array(sparse.vstack([X_NEW, few])))[-3:]
+    np.testing.assert_allclose(svd.transform(few), among_many, atol=1e-6 * np.abs(among_many).max())
+    assert not svd.transform(sparse.csr_array((2, X.shape[1]), dtype=np.float32)).any()
+
+
 @pytest.mark.parametrize("share", [1e-5, 1e-3, 1e-1])
 def test_ridge_regression_on_its_features_equals_that_on_the_exact_ones(share: float) -> None:
     svd = truncated_svd(X, 30, passes=6)
@@ -75,7 +83,7 @@ def test_ridge_regression_on_its_features_equals_that_on_the_exact_ones(share: f
 def test_blocks_of_columns_change_nothing(monkeypatch) -> None:
     whole = truncated_svd(X, 30)
     transformed = whole.transform(X_NEW)
-    monkeypatch.setattr("xmlcore.range_finder._BLOCK_BYTES", 7 * 4 * max(X.shape))
+    monkeypatch.setattr("xmlcore.range_finder.BLOCK_BYTES", 7 * 4 * max(X.shape))
     monkeypatch.setattr("xmlcore.range_finder._ROWS", 100)
     blocked = truncated_svd(X, 30)
     np.testing.assert_allclose(blocked.singular_values, whole.singular_values, rtol=1e-5)
@@ -157,7 +165,12 @@ def test_progress_ends_each_stage_at_one() -> None:
     truncated_svd(X, 20, passes=2, progress=lambda stage, part: told.append((stage, part))).transform(
         X_NEW, progress=lambda stage, part: told.append((stage, part))
     )
-    assert [stage for stage, part in told if part == 1] == ["pass 1 of 2", "pass 2 of 2", "Rayleigh–Ritz", "test rows"]
+    assert [stage for stage, part in told if part == 1] == [
+        "pass 1 of 2",
+        "pass 2 of 2",
+        "Rayleigh–Ritz",
+        "features of the rows",
+    ]
 
 
 @pytest.mark.parametrize(("scale", "what"), [(1e20, "large"), (1e-20, "small")])
