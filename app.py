@@ -18,7 +18,7 @@ if "_begun" not in st.session_state:
         st.metric("unseen", 0)
         st.plotly_chart(go.Figure(go.Scatter()), key="unseen_chart")
 
-from pages.shared import behind, controls, frame, model, settings, show, sources, status  # noqa: E402
+from pages.shared import behind, controls, frame, model, preparing, settings, show, sources, status  # noqa: E402
 
 page = frame.navigation()
 with hidden:  # where it takes no room above the page
@@ -29,19 +29,22 @@ settings.take_link()
 settings.sync_hold()
 
 with st.sidebar:
-    current, problem = controls.sidebar(names, model.lambda_range_of)
+    current, problem = controls.sidebar(names, preparing.lambda_range_of)
     below = st.container()
 settings.sync_hold()
 frame.show_refusals()
 if problem:
     st.error(frame.plain_markdown(problem), icon=":material/error:")
-if page.title != "Lecture":  # which has them beside its buttons
-    controls.body_controls(current, model.lambda_range_of)
-with behind.visitor_first():
-    try:
-        with frame.worded_errors():
-            frame.run(page, current)
-    finally:
-        with below:
-            status.line(current)
+if work := preparing.prepare(current.data, current.features):
+    preparing.show(work)
+else:
+    if page.title != "Lecture":  # which has them beside its buttons
+        controls.body_controls(current, model.lambda_range_of)
+    with behind.visitor_first():
+        try:
+            with frame.worded_errors():
+                frame.run(page, current)
+        finally:
+            with below:
+                status.line(current)
 unseen.empty()

@@ -208,7 +208,7 @@ def _fit_reducer(
 
         return TruncatedSVD(k, algorithm="randomized", random_state=recipe.seed).fit(X)
     # scikit-learn's keeps several dense arrays of N×k: for wide data more than there is, and a multiple of the time.
-    svd = truncated_svd(X, k, seed=recipe.seed, progress=progress)
+    svd = truncated_svd(X, k, seed=recipe.seed, progress=lambda stage, part: progress(f"SVD, {stage}", part))
     if 4 * X.shape[1] * k > LARGEST_DIRECTIONS:
         return svd
     return KeptDirections(svd.transform(sparse.eye_array(X.shape[1], dtype=np.float32, format="csr")))

@@ -118,7 +118,7 @@ def truncated_svd(
     passes: rounds of subspace iteration, each of two products with X. Directions with singular values well above the
     last one are exact after a few; among nearly equal ones at the end, which one is found hardly matters. Those below
     1e-6 of the largest are rounding noise, and left out.
-    seed: of the random start. progress: called with a stage and the fraction of it that is done.
+    seed: of the random start. progress: called with a stage and the fraction of the whole that is done.
 
     Memory: 4 bytes for each of D×1.05 rank numbers, X twice, and about 3 GB. Raises DataError for an X that is not one
     sparse block or holds only zeros, values that are not finite, or values that float32 cannot square and sum; for
@@ -142,20 +142,23 @@ def truncated_svd(
         stage = f"pass {turn + 1} of {passes}"
         for columns in _column_blocks(Z.shape[1], X.shape):
             Z[:, columns] = _there_and_back(X, by_column, Z[:, columns], unit) - np.float32(shift) * Z[:, columns]
-            progress(stage, columns.stop / Z.shape[1])
+            progress(stage, (turn + columns.stop / Z.shape[1] / 2) / (passes + 1))
         Z, shortest = _orthonormal(Z, rng)
+        progress(stage, (turn + 1) / (passes + 1))
         if turn > 0:  # the first Z was not orthonormal
             shift = max(shift, (shortest + shift) / 2)
 
     ritz = np.empty((Z.shape[1], Z.shape[1]))
     for columns in _column_blocks(Z.shape[1], X.shape):
         ritz[:, columns] = _inner(Z, _there_and_back(X, by_column, Z[:, columns], unit))
-        progress("Rayleigh–Ritz", columns.stop / Z.shape[1])
+        progress("Rayleigh–Ritz", (passes + columns.stop / Z.shape[1] / 2) / (passes + 1))
     squares, R = symmetric_eigen((ritz + ritz.T) / 2)
     squares, R = squares[::-1][:rank], R[:, ::-1][:, :rank]
     found = int(np.count_nonzero(squares > _NOISE * squares[0]))
     s = np.sqrt(squares[:found] / unit)
-    return RangeSVD(s, _times_in_place(Z, R[:, :found] * s), X, passes, seed)
+    features = _times_in_place(Z, R[:, :found] * s)
+    progress("Rayleigh–Ritz", 1.0)
+    return RangeSVD(s, features, X, passes, seed)
 
 
 def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:

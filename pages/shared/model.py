@@ -42,6 +42,8 @@ from xmlcore.dataset import take_instances
 from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
 from xmlcore.memory import default_memory_budget
+from xmlcore.progress import Progress as Told
+from xmlcore.progress import unheard
 from xmlcore.store import Store, StoreError, put_features
 
 CARD_KS = (1, 3, 5)
@@ -103,14 +105,15 @@ class Model:
         progress: of that work. task: the process that does it, where it is one.
     """
 
-    def __init__(self, title: str, features: str) -> None:
+    def __init__(self, title: str, features: str, told: Told = unheard) -> None:
+        """told: of how far the features are."""
         _compile_beside()
         self.title, self.features = title, features
         raw = sources.raw(title)
         recipe = features or str(default_recipe(raw))
         refuse_unfitting(raw, recipe)
         sources.refuse_unusable(raw, recipe)
-        self.full, self.fitted = fit_features(raw, recipe)
+        self.full, self.fitted = fit_features(raw, recipe, told)
         self.rows = _sample_rows(self.full)
         self.dataset = self.full if self.rows.size == self.full.n_test else take_instances(self.full, test=self.rows)
         self.lambda_range = self._lambda_range()
@@ -270,13 +273,18 @@ def _sample_rows(data: Dataset) -> np.ndarray:
 
 
 # A model that is larger than the cache is kept alone: one that is not kept would be made anew for each visitor.
-@cached(LRUCache(MODEL_BYTES, getsizeof=lambda model: min(model.n_bytes, MODEL_BYTES)), condition=threading.Condition())
-def model_of(title: str, features: str) -> Model:
+@cached(
+    LRUCache(MODEL_BYTES, getsizeof=lambda model: min(model.n_bytes, MODEL_BYTES)),
+    key=lambda title, features, told=unheard: (title, features),
+    condition=threading.Condition(),
+)
+def model_of(title: str, features: str, told: Told = unheard) -> Model:
     """The model of a data set, made once; sessions that ask for it meanwhile wait for the one that makes it.
 
-    Raises DataError where the data cannot be had, or the features do not suit it.
+    told: of how far it is, where this call makes it. Raises DataError where the data cannot be had, or the features do
+    not suit it.
     """
-    return Model(title, features)
+    return Model(title, features, told)
 
 
 def lambda_range_of(title: str, features: str) -> tuple[float, float]:
