@@ -9,9 +9,18 @@ from xmlcore.downloads import DownloadProgress
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
 from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance, missing_labels
 from xmlcore.features import FittedFeatures, fit_features
-from xmlcore.metrics import coverage_at_k, ndcg_at_k, precision_at_k, psndcg_at_k, psprecision_at_k, recall_at_k
+from xmlcore.metrics import (
+    coverage_at_k,
+    make_ruler,
+    ndcg_at_k,
+    precision_at_k,
+    psndcg_at_k,
+    psprecision_at_k,
+    recall_at_k,
+)
 from xmlcore.predictions import Predictions, agreement, predictions_from_scores, read_predictions, write_predictions
 from xmlcore.profile import random_instances, strongest_pairs
+from xmlcore.projection import random_projection
 from xmlcore.propensity import PROPENSITY_PRESETS, inverse_propensity, metric_inverse_propensity
 from xmlcore.range_finder import truncated_svd
 from xmlcore.ranking import top_k, top_k_both
@@ -23,7 +32,7 @@ from xmlcore.sampling import sample_training
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store, StoreError
-from xmlcore.streaming import evaluate_streamed, fit_streamed, random_projection
+from xmlcore.streaming import evaluate_streamed, fit_streamed
 from xmlcore.synthetic import Shape, make_dataset, synthetic_blocks
 
 __all__ = [
@@ -68,6 +77,7 @@ __all__ = [
     "lambda_range",
     "load_dataset",
     "make_dataset",
+    "make_ruler",
     "metric_inverse_propensity",
     "missing_labels",
     "ndcg_at_k",

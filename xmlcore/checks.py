@@ -41,9 +41,9 @@ def as_whole(value: object, name: str, *, at_least: int | None = None, at_most: 
     return int(value)
 
 
-def check_reg_lambda(reg_lambda: float) -> float:
-    """λ as a float. Raises DataError, naming the value seen, unless it is a finite number above 0."""
-    return as_number(reg_lambda, "reg_lambda", above=0)
+def check_reg_lambda(reg_lambda: float, name: str = "reg_lambda") -> float:
+    """λ as a float. Raises DataError, naming the argument and the value, unless it is a finite number above 0."""
+    return as_number(reg_lambda, name, above=0)
 
 
 def as_array(values: object, name: str) -> np.ndarray:

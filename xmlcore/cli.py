@@ -12,10 +12,11 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
-from xmlcore.checks import DataError, as_whole, check_reg_lambda
+from xmlcore.checks import DataError, as_number, as_whole, check_reg_lambda
 from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import Dataset
 from xmlcore.direct import solve_direct
@@ -48,13 +49,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # of what is printed: files are read and written with errors of their own
         _drop_output()
         if not isinstance(error, BrokenPipeError):
-            print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
+            _tell(f"error: the output cannot be written: {error.strerror}")
         return 1
+
+
+def _tell(text: str) -> None:
+    """Writes a line to the standard error, where that is open: never among the results, and none fails for it."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def _drop_output() -> None:
     """Sends what cannot be written nowhere, or Python would complain of it as it ends."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             print(end="", file=stream, flush=True)
         except OSError:
@@ -68,10 +76,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         options.run(options)
     except (DataError, StoreError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        _tell(f"error: {error}")
         return 1
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _tell("interrupted")
         return 130
     return 0
 
@@ -137,7 +145,18 @@ class _Lines(DownloadProgress):
         if time.monotonic() - self._last > _LINE_SECONDS:
             self._last = time.monotonic()
             total = f" of {in_units(self.total)}" if self.total else ""
-            print(f"{self.file}: {in_units(self.done)}{total}", file=sys.stderr)
+            _tell(f"{self.file}: {in_units(self.done)}{total}")
+
+
+class _Stages:
+    """Progress as a line for each stage on the standard error."""
+
+    _last = ""
+
+    def __call__(self, stage: str, fraction: float | None) -> None:
+        if stage != self._last:
+            self._last = stage
+            _tell(stage)
 
 
 def _fetch(options: argparse.Namespace) -> None:
@@ -151,7 +170,7 @@ def _fetch(options: argparse.Namespace) -> None:
 def _loaded(name_or_path: str) -> Dataset:
     data = load_dataset(name_or_path, features=None, progress=_Lines())
     for note in data.notes:
-        print(note, file=sys.stderr)
+        _tell(note)
     return data
 
 
@@ -159,13 +178,19 @@ def _evaluate(options: argparse.Namespace) -> None:
     check_reg_lambda(options.reg_lambda)
     for k in options.K:
         as_whole(k, "K", at_least=1)
+    if options.A is not None:
+        as_number(options.A, "A", at_least=0)
+    if options.B is not None:
+        as_number(options.B, "B", above=0)
     raw = _loaded(options.data)
     recipe = default_recipe(raw) if options.features is None else FeatureRecipe.parse(options.features)
     refuse_unfitting(raw, recipe)
-    data, _ = fit_features(raw, recipe)
+    data, _ = fit_features(raw, recipe, _Stages())
     A = data.A if options.A is None else options.A
     B = data.B if options.B is None else options.B
     result = _evaluation(data, options.reg_lambda, A, B, options.K)
+    if max(options.K) > data.n_labels:
+        _tell(f"K is at most {data.n_labels}, the number of labels: greater ones are cut to it")
     print(
         f"{data.name}: {data.n_train:,} training and {data.n_test:,} test instances, {data.n_features:,} features "
         f"({recipe}), {data.n_labels:,} labels"
@@ -195,7 +220,7 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
         )
     fac = RidgeFactorization.fit(data.X_train, data.Y_train)
     if reg_lambda < (least := fac.smallest_reliable_lambda):
-        print(f"below λ = {least:.2g} rounding may show: labels can come in another order", file=sys.stderr)
+        _tell(f"below λ = {least:.2g} rounding may show: labels can come in another order")
     return evaluate(
         fac,
         fac.project(data.X_test),

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError
+from xmlcore.checks import DataError, as_number
 from xmlcore.dataset import Dataset, as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
@@ -204,7 +204,7 @@ def factorization_cost(
         rate: float32 operations a second; None measures.
     """
     recipe = FeatureRecipe.parse(recipe)
-    rate = operations_per_second() if rate is None else rate
+    rate = operations_per_second() if rate is None else as_number(rate, "rate", above=0)
     free_bytes = free_memory() if free_bytes is None else free_bytes
     D = shapes.n_train if n_train is None else min(n_train, shapes.n_train)
     made = _sampled(_after(shapes.blocks, recipe, shapes), D / max(shapes.n_train, 1))

@@ -81,7 +81,7 @@ def eigenpairs(
     Raises DataError where K is zero.
     """
     if not K.any():
-        raise DataError("X_train holds only zeros; expected at least one feature that is not zero")
+        raise DataError("X holds only zeros; expected at least one feature that is not zero")
     sigma, V = symmetric_eigen(K)
     sigma = sigma.astype(np.float64)
     largest = sigma[-1]

@@ -5,8 +5,8 @@ c > 0 times in a row, and in n_t of D training rows, becomes
 
     (1 + ln c) · (1 + ln((1 + D) / (1 + n_t)))
 
-Sparse features are reduced by the range finder of `xmlcore.range_finder`, dense ones and random projections by
-scikit-learn, which is imported only there: the import takes two seconds, of every first start.
+Sparse features are reduced by the range finder of `xmlcore.range_finder`, dense ones by scikit-learn's randomized SVD,
+which is imported only there: the import takes two seconds, of every first start.
 
 Blocks side by side, as in the paper: each block's rows are scaled to unit length, then multiplied by the block's
 weight. A weight w counts w² in XXᵀ, so with the weights 1 and 0.7 the second block has a third of a row's squared
@@ -17,23 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from xmlcore import products
+from xmlcore import linalg, products
 from xmlcore.checks import DataError
 from xmlcore.dataset import Block, Dataset, Features, as_blocks
 from xmlcore.embeddings import embed_texts, shipped_table
 from xmlcore.progress import Progress, unheard
+from xmlcore.projection import random_projection
 from xmlcore.range_finder import RangeSVD, truncated_svd
 from xmlcore.recipe import FeatureRecipe
 from xmlcore.words import count_words
-
-if TYPE_CHECKING:
-    from sklearn.decomposition import TruncatedSVD
-    from sklearn.random_projection import SparseRandomProjection
 
 LARGEST_DIRECTIONS = 1 << 30
 """Bytes: a larger V is not kept, but made again from the training rows whenever new rows are reduced."""
@@ -41,13 +37,16 @@ LARGEST_DIRECTIONS = 1 << 30
 
 @dataclass(frozen=True, eq=False)
 class KeptDirections:
-    """The directions V, (N, k) in float32, that a truncated SVD has found."""
+    """The directions V, (N, k), that a truncated SVD has found, or a random projection has drawn."""
 
-    V: np.ndarray
+    V: np.ndarray | sparse.csr_array
 
-    def transform(self, X: sparse.csr_array) -> np.ndarray:
+    def transform(self, X: Block) -> np.ndarray:
         """X V, (rows, k)."""
-        return products.multiply((X,), self.V)
+        if not sparse.issparse(self.V):
+            return products.multiply((X,), self.V)
+        projected = X @ self.V
+        return projected.toarray() if sparse.issparse(projected) else projected
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +56,7 @@ class FittedFeatures:
     Attributes:
         recipe: the recipe.
         widths: the number of raw features in each block that it expects.
+        is_sparse: which blocks are sparse; new rows that have them otherwise are converted.
         vocabulary: the words that are counted in a text, or None where the raw features are no words.
         kept: for each block, the columns that it keeps, or None for all.
         idf: for each block, the second factor of its TF-IDF by feature, float64, or None.
@@ -66,10 +66,11 @@ class FittedFeatures:
 
     recipe: FeatureRecipe
     widths: tuple[int, ...]
+    is_sparse: tuple[bool, ...]
     vocabulary: np.ndarray | None
     kept: tuple[np.ndarray | None, ...]
     idf: tuple[np.ndarray | None, ...]
-    reducer: KeptDirections | RangeSVD | TruncatedSVD | SparseRandomProjection | None
+    reducer: KeptDirections | RangeSVD | None
     reduce_embeddings: Callable[[np.ndarray], np.ndarray] | None
 
     def __call__(self, X: Features, embeddings: np.ndarray | None = None) -> Features:
@@ -87,6 +88,7 @@ class FittedFeatures:
             raise DataError(f"X has {widths} features a block; expected {self.widths}")
         if (embeddings is None) != (self.recipe.lm is None):
             raise DataError(f"embeddings must be given with the step lm, and only then; features is {self.recipe}")
+        blocks = tuple(map(_as_kind, blocks, self.is_sparse))
         return _finish(self, _prepare(self, blocks), embeddings)
 
     def from_texts(self, texts: Sequence[str]) -> Features:
@@ -106,6 +108,7 @@ class FittedFeatures:
                 raise DataError(f"texts holds {type(text).__name__} at place {place}; expected texts")
         counts = count_words(texts, self.vocabulary)
         embeddings = None if self.reduce_embeddings is None else self.reduce_embeddings(embed_texts(texts))
+        counts = _as_kind(counts, self.is_sparse[0])
         return _finish(self, _prepare(self, (counts,), kept=False), embeddings)
 
 
@@ -128,6 +131,10 @@ def fit_features(
     for step in ("terms", "tfidf"):
         if getattr(recipe, step) and not any(is_sparse):
             raise DataError(f"features: {step} needs a sparse block; the data set has {len(blocks)} dense")
+    if recipe.dense != 1 and (all(is_sparse) or (len(blocks) == 1 and recipe.lm is None)):
+        raise DataError(f"features: dense:{recipe.dense:g} needs a dense block beside others; the data set has none")
+    if recipe.seed and not (recipe.svd or recipe.project):
+        raise DataError(f"features: seed:{recipe.seed} needs svd or project; features is {recipe}")
     kept = tuple(_frequent(block, recipe.terms) if s else None for block, s in zip(blocks, is_sparse, strict=True))
     cut = _cut(blocks, kept)
     idf = tuple(_fit_idf(block) if s and recipe.tfidf else None for block, s in zip(cut, is_sparse, strict=True))
@@ -135,6 +142,7 @@ def fit_features(
     fitted = FittedFeatures(
         recipe=recipe,
         widths=tuple(block.shape[1] for block in blocks),
+        is_sparse=tuple(is_sparse),
         vocabulary=_vocabulary(ds, kept),
         kept=kept,
         idf=idf,
@@ -193,20 +201,25 @@ def _vocabulary(ds: Dataset, kept: tuple[np.ndarray | None, ...]) -> np.ndarray 
     return ds.feature_names if kept[0] is None else ds.feature_names[kept[0]]
 
 
-def _fit_reducer(
-    recipe: FeatureRecipe, X: Block, progress: Progress
-) -> KeptDirections | RangeSVD | TruncatedSVD | SparseRandomProjection:
+def _as_kind(block: Block, is_sparse: bool) -> Block:
+    """The block as sparse, or as dense, as that of the training rows is."""
+    if sparse.issparse(block) == is_sparse:
+        return block
+    return sparse.csr_array(block) if is_sparse else block.toarray()
+
+
+def _fit_reducer(recipe: FeatureRecipe, X: Block, progress: Progress) -> KeptDirections | RangeSVD:
     step, k, limit = ("svd", recipe.svd, min(X.shape)) if recipe.svd else ("project", recipe.project, X.shape[1])
     if k > limit:
         raise DataError(f"features: {step}:{k} is too many; {X.shape[0]} rows of {X.shape[1]} features give {limit}")
     if step == "project":
-        from sklearn.random_projection import SparseRandomProjection
-
-        return SparseRandomProjection(k, dense_output=True, random_state=recipe.seed).fit(X)
+        return KeptDirections(random_projection(X.shape[1], k, recipe.seed))
     if not sparse.issparse(X):
-        from sklearn.decomposition import TruncatedSVD
+        if not linalg.check_scale((X,), np.float32):
+            raise DataError("X holds only zeros; expected at least one feature that is not zero")
+        from sklearn.utils.extmath import randomized_svd
 
-        return TruncatedSVD(k, algorithm="randomized", random_state=recipe.seed).fit(X)
+        return KeptDirections(randomized_svd(X, k, n_iter=5, random_state=recipe.seed)[2].T.astype(np.float32))
     # scikit-learn's keeps several dense arrays of N×k: for wide data more than there is, and a multiple of the time.
     svd = truncated_svd(X, k, seed=recipe.seed, progress=lambda stage, part: progress(f"SVD, {stage}", part))
     if 4 * X.shape[1] * k > LARGEST_DIRECTIONS:

@@ -31,10 +31,13 @@ def free_memory() -> int:
     return free if limit == "max" else max(min(free, int(limit) - int(used) + cached), 0)
 
 
-def default_memory_budget() -> int:
-    """$XMLCORE_MEMORY, in bytes, where it is set, as 2e9; else a quarter of the memory that is free now.
+_LEAST = 10_000_000  # bytes; with less, work in blocks takes many times as long, and hardly less memory
 
-    Raises DataError where it is set to anything but a number of at least 1.
+
+def default_memory_budget() -> int:
+    """$XMLCORE_MEMORY, in bytes, where it is set, as 2e9 or inf; else a quarter of the memory that is free now.
+
+    Raises DataError where it is set to anything but a number of at least 1e7.
     """
     if not (chosen := os.environ.get("XMLCORE_MEMORY")):
         return free_memory() // 4
@@ -42,7 +45,7 @@ def default_memory_budget() -> int:
         value = float(chosen)
     except ValueError as error:
         raise DataError(f"XMLCORE_MEMORY is {chosen!r}; expected bytes, as 2e9") from error
-    return int(as_number(value, "XMLCORE_MEMORY", at_least=1))
+    return sys.maxsize if value == math.inf else int(as_number(value, "XMLCORE_MEMORY", at_least=_LEAST))
 
 
 def as_memory_budget(memory_budget: float | None) -> int:

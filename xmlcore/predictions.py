@@ -76,6 +76,7 @@ def read_predictions(
     range or twice in a row, a name that several instances or labels have, and a score that is not finite; also for
     another number of names.
     """
+    n_rows, n_labels = as_whole(n_rows, "n_rows", at_least=1), as_whole(n_labels, "n_labels", at_least=1)
     with opened(path, limits) as files:
         if len(files) != 1:
             raise DataError(f"{Path(path).name} holds {len(files)} files; expected one file of predictions")

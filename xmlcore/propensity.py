@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.checks import DataError, as_array, as_number, as_whole
 from xmlcore.dataset import Dataset, as_labels
 
 # (A, B) of the data sets for which the model's authors and the Extreme Classification Repository estimated them.
@@ -78,7 +78,7 @@ def as_weights(inverse_propensity: np.ndarray, n_labels: int, name: str = "inver
 
 
 def _label_counts(Y_train: sparse.csr_array | np.ndarray, n_train: int | None) -> tuple[np.ndarray, int]:
-    if sparse.issparse(Y_train) or np.ndim(Y_train) == 2:
+    if sparse.issparse(Y_train) or as_array(Y_train, "Y_train").ndim == 2:
         Y = as_labels(Y_train, "Y_train")
         if n_train is not None and n_train != Y.shape[0]:
             raise DataError(

@@ -108,6 +108,8 @@ def warm_up() -> None:
 
 def _as_scores(scores: np.ndarray) -> np.ndarray:
     refuse_masked(scores, "scores")
+    if sparse.issparse(scores):
+        raise DataError("scores is sparse; expected an array, in which every label has its score")
     scores = as_array(scores, "scores")
     if scores.ndim != 2:
         raise DataError(f"scores has shape {scores.shape}; expected two dimensions, rows and labels")

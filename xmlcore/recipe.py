@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 
+from scipy import sparse
+
 from xmlcore.checks import DataError
-from xmlcore.dataset import Dataset
+from xmlcore.dataset import Dataset, as_blocks
 
 MAX_COUNT = 10_000_000
 MIN_WEIGHT, MAX_WEIGHT = 0.001, 1000.0  # within them no weight is written with an exponent
@@ -72,6 +74,8 @@ class FeatureRecipe:
         """
         if isinstance(text, FeatureRecipe):
             return text
+        if not isinstance(text, str):
+            raise DataError(f"features is {text!r}; expected a text such as tfidf+unit, or a recipe")
         steps = [step for step in re.split(r"[+\s]+", text) if step]
         if not steps:
             raise DataError(f"features is {text!r}; expected steps such as tfidf+unit, or raw")
@@ -85,9 +89,10 @@ class FeatureRecipe:
 
 
 def default_recipe(ds: Dataset) -> FeatureRecipe:
-    """What suits a data set: TF-IDF and unit rows for counts, unit rows for several blocks, else X as it is."""
+    """What suits a data set: TF-IDF for sparse counts, unit rows for counts and for several blocks, else X as it is."""
     counts = ds.feature_kind == "counts"
-    return FeatureRecipe(tfidf=counts, unit=counts or isinstance(ds.X_train, tuple))
+    any_sparse = any(map(sparse.issparse, as_blocks(ds.X_train, "X_train")))
+    return FeatureRecipe(tfidf=counts and any_sparse, unit=counts or isinstance(ds.X_train, tuple))
 
 
 def _value(name: str, number: str | None, step: str) -> bool | int | float:

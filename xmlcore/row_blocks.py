@@ -35,13 +35,26 @@ def blocks_of(X: Features, Y: sparse.csr_array, rows: int = BLOCK_ROWS) -> Itera
     return ((take_rows(X, part), Y[part]) for part in products.chunks(n_rows(X), rows))
 
 
+def numbered(blocks: Iterable[RowBlock], first: int = 0) -> Iterator[tuple[int, Features, sparse.csr_array]]:
+    """Row blocks with their numbers, from `first` on. Raises DataError for what is no pair of X and Y."""
+    if not isinstance(blocks, Iterable):
+        raise DataError(f"blocks is {type(blocks).__name__}; expected row blocks, each a pair of X and Y")
+    for number, block in enumerate(blocks, first):
+        try:
+            X, Y = block
+        except (TypeError, ValueError) as error:
+            raise DataError(f"block {number} is {type(block).__name__}; expected a pair of X and Y") from error
+        yield number, X, Y
+
+
 def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
     """Writes row blocks of one sparse X and Y to the folder, two .npz files each; returns how many blocks there were.
 
     Last of all comes a file with their number, without which nobody reads them: not even where this process was killed
     half-way. Values are stored in float32. Raises DataError, naming the block, where X is not one sparse block of
     finite numbers, Y is not of zeros and ones, their rows differ, or they have other features or labels than the block
-    before; and where the folder holds files already or cannot be written to. After any error the folder is empty again.
+    before; where there is no block; and where the folder holds files already or cannot be written to. After any error
+    the folder is empty again.
     """
     folder = Path(folder)
     with writing(folder):
@@ -51,14 +64,16 @@ def save_blocks(blocks: Iterable[RowBlock], folder: str | Path) -> int:
     written: list[Path] = []
     count, widths = 0, None
     try:
-        for X, Y in blocks:
-            matrices = _storable(X, Y, count)
-            widths = same_widths(widths, *matrices, f"block {count}")
+        for number, X, Y in numbered(blocks):
+            matrices = _storable(X, Y, number)
+            widths = same_widths(widths, *matrices, f"block {number}")
             for letter, matrix in zip("XY", matrices, strict=True):
-                written.append(folder / _block_name(count, letter))
+                written.append(folder / _block_name(number, letter))
                 with writing(written[-1]):
                     sparse.save_npz(written[-1], matrix, compressed=False)
             count += 1
+        if not count:
+            raise DataError("blocks is empty; expected at least one row block")
         written.append(folder / _COUNT)
         with writing(written[-1]):
             written[-1].write_text(f"{count}\n", encoding="ascii")

@@ -38,7 +38,7 @@ def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:
 
     Raises DataError unless 0 < low ≤ high and n ≥ 1; n = 1 gives the geometric mean.
     """
-    low, high = check_reg_lambda(low), check_reg_lambda(high)
+    low, high = check_reg_lambda(low, "low"), check_reg_lambda(high, "high")
     n = as_whole(n, "n", at_least=1)
     if low > high:
         raise DataError(f"low is {low} and high {high}; expected low ≤ high")
@@ -108,14 +108,16 @@ def held_out_path(
 ) -> Iterator[Evaluation]:
     """The path over λ on training rows, each scored by a model trained without it, or without its family; exact.
 
-    groups: a number for each of the D training rows, equal within a family; None leaves out single rows. rows: sorted
-    indices of the training rows to evaluate (`leaveout.sample_families` draws whole families); all by default, and
-    the tops are in their order. All λ share one pass over the rows and come out together at its end. exclude: pairs
-    masked before ranking, D×L. progress: told the fraction of the pass that is done.
+    groups: a number for each of the D training rows, equal within a family; None leaves out single rows. rows:
+    ascending indices of the training rows to evaluate (`leaveout.sample_families` draws whole families); all by
+    default, and the tops are in their order. All λ share one pass over the rows and come out together at its end.
+    exclude: pairs masked before ranking, D×L. progress: told the fraction of the pass that is done.
 
     Raises DataError as `evaluation.evaluate` and `leaveout.held_out_scores` do.
     """
-    rows = np.arange(fac.n_train) if rows is None else np.unique(as_indices(rows, fac.n_train, "rows"))
+    rows = np.arange(fac.n_train) if rows is None else as_indices(rows, fac.n_train, "rows")
+    if not rows.size or (np.diff(rows) <= 0).any():
+        raise DataError(f"rows has {rows.size} indices; expected at least one, ascending and each once")
     exclude = as_mask(exclude, fac.Y_train.shape)
     values = _distinct(lambdas)
     ruler = metric_ruler(fac.Y_train[rows], metric_inverse_propensity, cut_ks(ks, fac.n_labels)[-1])

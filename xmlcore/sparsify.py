@@ -221,7 +221,7 @@ def save_sparse_weights(
                 raise DataError(f"{name} has {len(values)} entries; expected {size}")
             extra[name] = np.array([str(value) for value in values])
     try:
-        said = json.dumps(dict(settings or {}), default=_plain)
+        said = json.dumps(dict(settings or {}), default=_plain, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise DataError(f"settings cannot be written as JSON: {error}") from error
     arrays = {

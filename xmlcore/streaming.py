@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import eigen, linalg, products
-from xmlcore.checks import DataError, as_whole, check_reg_lambda
+from xmlcore.checks import DataError, check_reg_lambda
 from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.evaluation import (
     Evaluation,
@@ -35,23 +35,7 @@ from xmlcore.evaluation import (
 from xmlcore.inputs import as_part, as_projection, check_projection
 from xmlcore.progress import Progress, unheard
 from xmlcore.ridge import RidgeFactorization
-from xmlcore.row_blocks import BLOCK_ROWS, RowBlock, same_rows, same_widths
-
-
-def random_projection(n_features: int, n_components: int, seed: int = 0) -> sparse.csr_array:
-    """T, shape (N, k), float32: the same as `SparseRandomProjection(k, random_state=seed)` of scikit-learn draws.
-
-    One entry in √N is not zero, so a row of X with n terms gets about n k/√N values.
-    Raises DataError unless 1 ≤ k ≤ N and 0 ≤ seed < 2³².
-    """
-    n_features = as_whole(n_features, "n_features", at_least=1)
-    n_components = as_whole(n_components, "n_components", at_least=1, at_most=n_features)
-    seed = as_whole(seed, "seed", at_least=0, at_most=2**32 - 1)
-    from sklearn.random_projection import SparseRandomProjection  # here: it takes two seconds, and few need it
-
-    only_its_shape_counts = sparse.csr_array((1, n_features), dtype=np.float32)
-    drawn = SparseRandomProjection(n_components, random_state=seed).fit(only_its_shape_counts).components_
-    return sparse.csr_array(drawn.T.astype(np.float32))
+from xmlcore.row_blocks import BLOCK_ROWS, RowBlock, numbered, same_rows, same_widths
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +90,7 @@ def sum_blocks(
         linalg.check_scale((projection,), np.float32, "projection")
     gram = label_sums = label_counts = widths = None
     summed, trace, largest = 0, 0.0, 0.0
-    for number, (X, Y) in enumerate(blocks, first):
+    for number, X, Y in numbered(blocks, first):
         X, Y = as_blocks(X, f"X of block {number}"), as_labels(Y, f"Y of block {number}")
         same_rows(X, Y, f"block {number}")
         widths = same_widths(widths, X, Y, f"block {number}")
@@ -303,8 +287,10 @@ def evaluate_streamed(
     penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     tops, tops_ps, labels = [], [], []
     done = n_zero = 0
-    for number, (X, Y) in enumerate(blocks):
+    for number, X, Y in numbered(blocks):
         P = fac.project(X)
+        if exclude is not None and done + P.shape[0] > exclude.shape[0]:
+            raise DataError(f"exclude has {exclude.shape[0]} rows, and the blocks have more; expected as many")
         Y = labels_of_block(Y, P.shape[0], fac.n_labels, number)
         labels.append(Y)
         mask = None if exclude is None else exclude[done : done + P.shape[0]]

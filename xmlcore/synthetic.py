@@ -125,7 +125,7 @@ def scaled_shape(shape: Shape | str, scale: float = 1.0) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class SyntheticBlock:
-    """Consecutive rows.
+    """Consecutive rows; a pair of X and Y for what takes row blocks.
 
     Attributes:
         X, Y: features (rows, N) and labels (rows, L), float32 CSR.
@@ -135,6 +135,9 @@ class SyntheticBlock:
     X: sparse.csr_array
     Y: sparse.csr_array
     groups: np.ndarray
+
+    def __iter__(self) -> Iterator[sparse.csr_array]:
+        return iter((self.X, self.Y))
 
 
 def synthetic_blocks(

@@ -125,7 +125,7 @@ def _controls(model: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
             unit=unit,
             svd=k if REDUCTIONS[reduction] == "svd" else None,
             project=k if REDUCTIONS[reduction] == "project" else None,
-            seed=recipe.seed,
+            seed=recipe.seed if REDUCTIONS[reduction] else 0,
             dense=round(dense, 3),
             lm=None if weight is None else round(weight, 3),
         )

@@ -14,6 +14,7 @@ from xmlcore.explain import explain_by_instance, missing_labels
 from xmlcore.metrics import hits, make_ruler, precision_at_k, psprecision_at_k
 from xmlcore.predictions import agreement
 from xmlcore.profile import random_instances, strongest_pairs
+from xmlcore.projection import random_projection
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ranking import label_ranks, top_k, top_k_weighted
 from xmlcore.ridge import RidgeFactorization
@@ -21,7 +22,7 @@ from xmlcore.sampling import sample_interval
 from xmlcore.selection import frontier, lambda_grid, search_settings
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store
-from xmlcore.streaming import fit_streamed, random_projection
+from xmlcore.streaming import fit_streamed
 from xmlcore.synthetic import Shape, make_dataset
 
 NO_NUMBERS = ["3", b"3", None, [3.0], [[3.0], []], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]

@@ -142,13 +142,34 @@ def test_a_terminal_without_greek_gets_the_numbers_too(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [(["--K", "0"], "K is 0"), (["--reg-lambda", "-1"], "reg_lambda is -1"), (["--features", ""], "features")],
+    [
+        (["--K", "0"], "K is 0"),
+        (["--reg-lambda", "-1"], "reg_lambda is -1"),
+        (["--A", "-1"], "A is -1"),
+        (["--features", ""], "features"),
+    ],
 )
 def test_options_are_looked_at_before_the_work(option, message, capsys, monkeypatch, folder):
     if option[0] != "--features":
         monkeypatch.setattr("xmlcore.cli.load_dataset", None)  # it is not called
     assert main(["evaluate", str(folder), *option]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_of_features_that_take_long_each_stage_is_told_and_a_cut_k_too(capsys, folder):
+    assert main(["evaluate", str(folder), "--features", "svd:2", "--K", "1", "1000"]) == 0
+    said = capsys.readouterr().err
+    assert "SVD, pass 1 of 4\n" in said
+    assert "K is at most " in said
+
+
+def test_nothing_but_results_is_written_where_they_go_even_without_a_place_for_errors(folder):
+    command = f"{sys.executable} -m xmlcore evaluate {folder}/nowhere 2>&-"
+    run = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert (run.returncode, run.stdout) == (1, "")
+    command = f"{sys.executable} -m xmlcore evaluate {folder} --features svd:2 2>/dev/full"
+    run = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert (run.returncode, "P@1" in run.stdout) == (0, True)
 
 
 @pytest.mark.parametrize(

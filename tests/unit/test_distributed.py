@@ -15,15 +15,11 @@ from distributed import Client, LocalCluster
 from xmlcore.checks import DataError
 from xmlcore.distributed import evaluate_distributed, fit_distributed, sum_distributed
 from xmlcore.evaluation import Evaluation
+from xmlcore.projection import random_projection
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import RowBlock, blocks_of, save_blocks, stored_blocks, stored_loads
-from xmlcore.streaming import (
-    evaluate_streamed,
-    fit_streamed,
-    gram_sums,
-    random_projection,
-)
+from xmlcore.streaming import evaluate_streamed, fit_streamed, gram_sums
 from xmlcore.synthetic import make_dataset
 
 SHAPE = partial(make_dataset, "bibtex", seed=4, scale=0.2)  # 976 rows, 367 features, 32 labels

@@ -239,6 +239,82 @@ def test_the_svd_tells_how_far_it_is():
     assert told[-1] == ("SVD, Rayleigh–Ritz", 1.0)
 
 
+def as_other_kind(X):
+    blocks = X if isinstance(X, tuple) else (X,)
+    turned = tuple(block.toarray() if sparse.issparse(block) else sparse.csr_array(block) for block in blocks)
+    return turned if isinstance(X, tuple) else turned[0]
+
+
+@pytest.mark.parametrize("recipe", ["raw", "tfidf+unit", "terms:3+tfidf", "unit+svd:3", "project:3"])
+def test_new_rows_may_be_dense_where_training_rows_were_sparse(recipe):
+    ds = a_dataset()
+    _, fitted = fit_features(ds, recipe)
+    found, expected = fitted(ds.X_test.toarray()), fitted(ds.X_test)
+    assert type(found) is type(expected)
+    np.testing.assert_array_equal(*(X.toarray() if sparse.issparse(X) else X for X in (found, expected)))
+
+
+@pytest.mark.parametrize("recipe", ["tfidf", "unit+svd:3+dense:0.5", "project:3"])
+def test_each_block_of_new_rows_may_be_of_the_other_kind(recipe):
+    ds, dense = side_by_side()
+    _, fitted = fit_features(ds, recipe)
+    expected = fitted(ds.X_train)
+    for one, other in zip(fitted((COUNTS, sparse.csr_array(dense))), expected, strict=True):
+        assert type(one) is type(other)
+        np.testing.assert_array_equal(*(X.toarray() if sparse.issparse(X) else X for X in (one, other)))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "dense"),
+    [("svd:3", False), ("svd:3", True), ("project:3", False), ("project:3", True), ("tfidf+unit", False)],
+)
+def test_there_may_be_no_new_row_and_their_numbers_may_be_of_another_width(recipe, dense):
+    counts = random_counts(30, 8)
+    X = counts.X_train.toarray() if dense else counts.X_train
+    made, fitted = fit_features(replace(counts, X_train=X, X_test=X[:0], Y_test=counts.Y_train[:0]), recipe)
+    assert made.X_test.shape == (0, made.n_features)
+    single, double = map(fitted, (X, X.astype(np.float64)))
+    if sparse.issparse(single):
+        single, double = single.toarray(), double.toarray()
+    np.testing.assert_allclose(single, double, atol=1e-5)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_one_feature_can_be_reduced_and_what_cannot_be_squared_or_is_all_zero_is_refused(dense):
+    def one(scale):
+        X = np.full((4, 1), scale, np.float32)
+        return a_dataset(
+            X_train=X if dense else sparse.csr_array(X),
+            X_test=X[:2] if dense else sparse.csr_array(X[:2]),
+            Y_train=sparse.csr_array(np.eye(4, 2, dtype=np.float32)),
+            feature_names=None,
+            feature_kind="values",
+        )
+
+    made, _ = fit_features(one(2.0), "svd:1")
+    np.testing.assert_allclose(np.abs(made.X_train), 2, rtol=1e-6)
+    for scale, told in ((3e38, "3e"), (0.0, "holds only zeros")):
+        with pytest.raises(DataError, match=told):
+            fit_features(one(scale), "svd:1")
+
+
+def test_dense_counts_have_features_that_suit_them():
+    ds = a_dataset(X_train=COUNTS, X_test=COUNTS[:2])
+    recipe = default_recipe(ds)
+    assert str(recipe) == "unit"
+    _, fitted = fit_features(ds, recipe)
+    np.testing.assert_allclose(fitted.from_texts(["gtk+ editor gtk+"]), fitted(COUNTS[:1]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "told"),
+    [("unit+dense:2", "dense:2 needs a dense block"), ("unit+seed:3", "seed:3 needs svd or project")],
+)
+def test_a_step_that_would_change_nothing_is_refused(recipe, told):
+    with pytest.raises(DataError, match=told):
+        fit_features(a_dataset(), recipe)
+
+
 def test_a_projection_keeps_lengths_and_angles_about_and_depends_on_its_seed_only():
     ds = random_counts(30, 2_000)
     made, again, other = (fit_features(ds, f"unit+project:1000+seed:{seed}")[0].X_train for seed in (1, 1, 2))

@@ -14,10 +14,15 @@ def test_the_memory_budget_is_a_quarter_of_what_is_free():
 def test_the_environment_may_set_the_memory_budget(monkeypatch):
     monkeypatch.setenv("XMLCORE_MEMORY", "2e9")
     assert as_memory_budget(None) == default_memory_budget() == 2_000_000_000
-    for value in ("2 GB", "0", "nan"):
+    for value in ("2 GB", "0", "4", "nan"):  # someone who means 4 GB would wait for ever
         monkeypatch.setenv("XMLCORE_MEMORY", value)
         with pytest.raises(DataError, match="XMLCORE_MEMORY is "):
             as_memory_budget(None)
+
+
+def test_the_environment_may_take_the_bound_away(monkeypatch):
+    monkeypatch.setenv("XMLCORE_MEMORY", "inf")
+    assert default_memory_budget() == as_memory_budget(float("inf"))
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("3000000", 3_000_000 - 2_500_000 + 400_000), ("1000000", 0)])

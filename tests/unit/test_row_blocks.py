@@ -11,7 +11,7 @@ from tests.hard_data import hard_data
 from xmlcore.checks import DataError
 from xmlcore.row_blocks import blocks_of, save_blocks, stored_blocks
 from xmlcore.streaming import evaluate_streamed, fit_streamed
-from xmlcore.synthetic import synthetic_blocks
+from xmlcore.synthetic import make_dataset, synthetic_blocks
 
 HARD = hard_data(600, 120)
 
@@ -43,8 +43,28 @@ def test_rows_that_cannot_be_cut_into_blocks_are_refused(X, Y, rows, message) ->
         blocks_of(X, Y, rows)
 
 
+def test_what_is_no_row_block_is_named_and_leaves_the_folder_empty(tmp_path) -> None:
+    pair = (HARD.X[:5], HARD.Y[:5])
+    for blocks, message in (
+        ([], "blocks is empty"),
+        (None, "blocks is NoneType; expected row blocks"),
+        (pair, "block 0 is csr_array; expected a pair"),
+        ([pair, 3], "block 1 is int; expected a pair"),
+    ):
+        with pytest.raises(DataError, match=message):
+            save_blocks(blocks, tmp_path)
+        assert not list(tmp_path.iterdir())
+
+
+def test_synthetic_blocks_are_row_blocks(tmp_path) -> None:
+    assert save_blocks(synthetic_blocks("bibtex", scale=0.1), tmp_path) == 1
+    ((X, Y),) = stored_blocks(tmp_path)
+    made = make_dataset("bibtex", scale=0.1)
+    np.testing.assert_array_equal(X.toarray(), made.X_train.toarray())
+    np.testing.assert_array_equal(Y.toarray(), made.Y_train.toarray())
+
+
 def test_a_folder_of_no_blocks_is_refused(tmp_path) -> None:
-    assert save_blocks([], tmp_path) == 0
     with pytest.raises(DataError, match="holds no row blocks; expected what save_blocks writes"):
         stored_blocks(tmp_path)
 

@@ -267,13 +267,22 @@ def test_the_validation_split_never_tears_a_family_apart():
     assert 13 <= split.n_test <= 27
 
 
+def held_out(rows):
+    ds = dataset()
+    theta = inverse_propensity(ds.Y_train, 0.5, 1.5)
+    return list(held_out_path(RidgeFactorization.fit(ds.X_train, ds.Y_train), [1.0], theta, theta, rows=rows))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lambda_grid(0, 1), "reg_lambda is 0"),
+        (lambda: lambda_grid(0, 1), "low is 0"),
         (lambda: lambda_grid(2, 1), "low is 2"),
         (lambda: nearest_first([1, -3], 1), "reg_lambda is -3"),
         (lambda: nearest_first(3.0, 1), "lambdas is 3.0; expected a list"),
+        (lambda: held_out([3, 1]), "rows has 2 indices; expected at least one, ascending"),
+        (lambda: held_out([1, 1]), "each once"),
+        (lambda: held_out([]), "rows has 0 indices"),
         (lambda: frontier([1], [1, 2]), "precision has shape"),
         (lambda: validation_split(dataset(), share=1.0), "share is 1.0"),
         (lambda: validation_split(dataset(100, np.zeros(100, dtype=int))), "leaves one side empty"),

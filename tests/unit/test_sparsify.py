@@ -141,7 +141,7 @@ def test_weights_of_every_form_are_written_as_they_are(tmp_path):
 
 def test_weights_that_cannot_be_written_are_refused_with_the_reason(tmp_path):
     W = sparse.csr_array(np.eye(2, dtype=np.float32))
-    for value in (object(), {1, 2}, {np.int64(1): 2}):
+    for value in (object(), {1, 2}, {np.int64(1): 2}, float("nan"), np.array([np.inf])):
         with pytest.raises(DataError, match="settings cannot be written as JSON"):
             save_sparse_weights(tmp_path / "weights.npz", W, settings={"a": value})
     with pytest.raises(DataError, match=r"nowhere/weights.npz cannot be written \(No such file or directory\)"):

@@ -14,6 +14,7 @@ from sklearn.random_projection import SparseRandomProjection
 from tests.hard_data import hard_data
 from xmlcore.checks import DataError
 from xmlcore.evaluation import evaluate
+from xmlcore.projection import random_projection
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import blocks_of
@@ -23,7 +24,6 @@ from xmlcore.streaming import (
     factorize_sums,
     fit_streamed,
     gram_sums,
-    random_projection,
 )
 from xmlcore.synthetic import make_dataset
 
@@ -123,7 +123,7 @@ def test_masked_pairs_and_rows_that_score_zero_are_those_of_the_whole() -> None:
     np.testing.assert_array_equal(found.ps.top, expected.ps.top)
     assert found.ridge.metrics == expected.ridge.metrics
     assert found.rows_scored_zero == expected.rows_scored_zero
-    with pytest.raises(DataError, match="exclude has shape"):
+    with pytest.raises(DataError, match="exclude has 199 rows, and the blocks have more"):
         evaluate_streamed(fac, blocks_of(HARD.X_new, Y_new, 17), 2.0, theta, theta, exclude=exclude[:-1])
 
 
@@ -201,5 +201,10 @@ def test_other_misuse_is_named() -> None:
         add_sums(gram_sums([(HARD.X, HARD.Y)]), gram_sums([(HARD.X[:, :7], HARD.Y)]))
     with pytest.raises(DataError, match="projection is for 150"):
         gram_sums([(HARD.X, HARD.Y)], projection=random_projection(150, 10))
+    short = sparse.csr_array((700, 40))
+    with pytest.raises(DataError, match="exclude has 700 rows, and the blocks have more"):
+        evaluate_streamed(fac, [(HARD.X, HARD.Y)] * 2, 1.0, np.ones(40), np.ones(40), exclude=short)
+    with pytest.raises(DataError, match="block 0 is csr_array; expected a pair of X and Y"):
+        fit_streamed((HARD.X, HARD.Y))
     with pytest.raises(DataError, match="no row"):
         evaluate_streamed(fac, [], 1.0, np.ones(40), np.ones(40))
