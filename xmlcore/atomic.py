@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from xmlcore.checks import DataError
+
+_SCRATCH = ".writing-"
+_ABANDONED = 2.0  # seconds after which a scratch folder that nobody has locked is removed; its writer locks it at once
 
 
 @contextmanager
@@ -40,6 +46,29 @@ def whole_file(path: str | Path, suffix: str = "") -> Iterator[Path]:
 
 @contextmanager
 def scratch_in(folder: Path) -> Iterator[Path]:
-    """A hidden folder on the same disk, so that what is in it can be moved at once; removed at the end."""
-    with TemporaryDirectory(prefix=".writing-", dir=folder, ignore_cleanup_errors=True) as name:
-        yield Path(name)
+    """A hidden folder on the same disk, so that what is in it can be moved at once; removed at the end.
+
+    What a killed process left of its own is removed first.
+    """
+    _sweep(folder)
+    with TemporaryDirectory(prefix=_SCRATCH, dir=folder, ignore_cleanup_errors=True) as name:
+        lock = os.open(name, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system without locks: then nobody takes the folder for abandoned either
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield Path(name)
+        finally:
+            os.close(lock)
+
+
+def _sweep(folder: Path) -> None:
+    """Removes the scratch folders in `folder` that no living process writes."""
+    for path in folder.glob(f"{_SCRATCH}????????"):
+        with suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _ABANDONED:
+                lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(path, ignore_errors=True)
+                finally:
+                    os.close(lock)

@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
 
     convert = commands.add_parser("convert", help="write a data set, features as given, in another format")
     convert.add_argument("data", metavar="NAME|PATH", help="a name, or a file, folder or archive")
-    convert.add_argument("out", metavar="OUT", type=Path, help="a folder: new, empty, or written in this format before")
+    convert.add_argument("out", metavar="OUT", type=Path, help="a folder: new, or of no data, or written so before")
     convert.add_argument("--to", choices=list(WRITERS), default="xc", help="the format (default xc)")
     convert.set_defaults(run=_convert)
 
@@ -235,7 +235,10 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
 
 
 def _convert(options: argparse.Namespace) -> None:
-    print(WRITERS[options.to](_loaded(options.data), options.out))
+    data, source = _loaded(options.data), Path(options.data)
+    if source.is_dir() and source.resolve() in options.out.resolve().parents:
+        raise DataError(f"{options.out} lies in {source}; expected a folder that is not read together with the data")
+    print(WRITERS[options.to](data, options.out))
 
 
 def _cache(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_number, as_whole, check_places
+from xmlcore.checks import DataError, as_array, as_indices, as_number, as_whole, check_places
 
 Block = sparse.csr_array | np.ndarray
 Features = Block | tuple[Block, ...]
@@ -183,6 +183,9 @@ def as_groups(groups: object, n_train: int, name: str = "groups") -> np.ndarray:
         raise DataError(f"{name} holds entries of several kinds ({error}); expected numbers or texts") from error
 
 
+FEATURE_KINDS = ("values", "counts")
+HIGHEST_PARAMETER = 1e6  # of A and B
+MOST_INSTANCES = 10**12
 _VECTORS = ("feature_names", "label_names", "train_names", "test_names", "train_groups", "given_label_counts")
 
 
@@ -198,18 +201,19 @@ class Dataset:
         label_names: L names, or None.
         train_names, test_names: a name for each instance, or None.
         train_texts, test_texts: the raw text of each instance, or None.
-        train_groups: an integer for each training instance; equal numbers mark a family (packages of one source) that
-            leave-out estimates must leave out together. None where instances are independent.
+        train_groups: an integer or a text for each training instance; equal ones mark a family (packages of one source)
+            that leave-out estimates must leave out together. None where instances are independent.
         train_filter, test_filter: pairs (instance, label), as CSR of ones, that are masked before ranking, or None.
         feature_kind: "counts" for raw term counts, "values" for everything else.
-        A, B: the propensity parameters with which this data set's PSP is measured.
+        A, B: the propensity parameters with which this data set's PSP is measured; A ≥ 0, B > 0.
         given_label_counts, given_n_train: N_l, shape (L,), and D of the training set as it was given, where this data
             set has only a sample of it; PSP is measured with these. None where it has all of it.
         notes: what the reader wants people to know (labels with values read as 1, a split that was made, ...).
         source: where the data comes from, in a sentence.
 
-    Names, groups and counts may be given as lists, A, B and given_n_train as numbers of any type; they become arrays,
-    floats and an int. Raises DataError, naming the field, where one cannot be read so, or does not fit the others.
+    Names, groups and counts may be given as lists, whole numbers, A and B as numbers of any type; they become arrays,
+    ints and floats. Raises DataError, naming the field, where one cannot be read so, or does not fit the others: so
+    each block is sparse in both of X_train and X_test, or dense in both.
     """
 
     name: str
@@ -238,10 +242,17 @@ class Dataset:
         for field in _VECTORS:
             if (values := getattr(self, field)) is not None:
                 object.__setattr__(self, field, _as_vector(values, field))
-        for field in ("A", "B"):
-            object.__setattr__(self, field, as_number(getattr(self, field), field))
+        if not isinstance(self.name, str):
+            raise DataError(f"name is {self.name!r}; expected text")
+        if self.feature_kind not in FEATURE_KINDS:
+            raise DataError(f"feature_kind is {self.feature_kind!r}; expected {' or '.join(FEATURE_KINDS)}")
+        object.__setattr__(self, "A", as_number(self.A, "A", at_least=0, at_most=HIGHEST_PARAMETER))
+        object.__setattr__(self, "B", as_number(self.B, "B", above=0, at_most=HIGHEST_PARAMETER))
         if self.given_n_train is not None:
-            object.__setattr__(self, "given_n_train", as_whole(self.given_n_train, "given_n_train"))
+            given = as_whole(self.given_n_train, "given_n_train", at_least=1, at_most=MOST_INSTANCES)
+            object.__setattr__(self, "given_n_train", given)
+        if self.train_groups is not None:
+            object.__setattr__(self, "train_groups", _as_families(self.train_groups, "train_groups"))
         for side in ("train", "test"):
             blocks = as_blocks(getattr(self, f"X_{side}"), f"X_{side}")
             single = not isinstance(getattr(self, f"X_{side}"), (list, tuple))
@@ -263,11 +274,14 @@ class Dataset:
         object.__setattr__(self, f"{side}_filter", mask)
 
     def _check_columns(self) -> None:
-        train, test = (
-            [block.shape[1] for block in (X if isinstance(X, tuple) else (X,))] for X in (self.X_train, self.X_test)
-        )
+        sides = [X if isinstance(X, tuple) else (X,) for X in (self.X_train, self.X_test)]
+        train, test = ([block.shape[1] for block in blocks] for blocks in sides)
         if train != test:
             raise DataError(f"X_train has {train} features a block and X_test {test}; expected the same")
+        for number, pair in enumerate(zip(*sides, strict=True)):
+            one, other = ("sparse" if sparse.issparse(block) else "dense" for block in pair)
+            if one != other:
+                raise DataError(f"block {number} of X_train is {one} and of X_test {other}; expected the same")
         if self.Y_train.shape[1] != self.Y_test.shape[1]:
             raise DataError(f"Y_train has {self.Y_train.shape[1]} labels and Y_test {self.Y_test.shape[1]}")
         for what, count in (("feature", sum(train)), ("label", self.Y_train.shape[1])):
@@ -279,6 +293,12 @@ class Dataset:
             raise DataError(
                 f"given_label_counts has {len(counts)} entries; expected one for each of {self.n_labels} labels"
             )
+        if counts is not None:
+            if self.given_n_train is None:
+                raise DataError("given_n_train is None; expected the number of instances in given_label_counts")
+            counts = _as_integers(counts, "given_label_counts")
+            counts = as_indices(counts, self.given_n_train + 1, "given_label_counts")
+            object.__setattr__(self, "given_label_counts", counts)
 
     @property
     def n_train(self) -> int:
@@ -353,7 +373,7 @@ def take_instances(ds: Dataset, *, train: np.ndarray | None = None, test: np.nda
         for name in (f"{side}_names", f"{side}_groups", f"{side}_filter"):
             if (values := getattr(ds, name, None)) is not None:
                 changes[name] = values[rows]
-    if train is not None and ds.given_label_counts is None:
+    if train is not None and ds.given_label_counts is None and ds.n_train:
         changes |= {"given_label_counts": ds.label_counts, "given_n_train": ds.n_train}
     return replace(ds, **changes)
 
@@ -366,6 +386,24 @@ def _as_vector(values: object, field: str) -> np.ndarray:
     if vector.ndim != 1:
         raise DataError(f"{field} has shape {vector.shape}; expected one dimension")
     return vector
+
+
+def _as_integers(values: np.ndarray, field: str) -> np.ndarray:
+    """The values as integers; 5.0 is 5. Raises DataError, naming the field and the value, for any other."""
+    if values.dtype.kind not in "iu":
+        values = np.array([as_whole(value, f"an entry of {field}") for value in values.tolist()])
+    if values.size and values.dtype.kind not in "iu":
+        raise DataError(f"{field} holds numbers up to {values.max()}; expected integers of 64 bits")
+    return values
+
+
+def _as_families(groups: np.ndarray, field: str) -> np.ndarray:
+    """The groups as integers or texts, which numpy's files hold as they are; DataError where they are neither."""
+    if groups.dtype.kind in "iuU":
+        return groups
+    as_groups(groups, len(groups), field)  # says which is missing, and what cannot be compared
+    entries = groups.tolist()
+    return np.array(entries, str) if all(isinstance(entry, str) for entry in entries) else _as_integers(groups, field)
 
 
 def _update(digest: hashlib.blake2b, value: object) -> None:

@@ -81,11 +81,14 @@ def test_a_conversion_that_cannot_be_written_is_said_in_one_line(capsys, folder,
     assert main(["convert", str(folder), str(folder)]) == 1
     assert main(["convert", str(folder), str(tmp_path / "out")]) == 1
     assert main(["convert", str(folder), str(tmp_path / "file")]) == 1
+    assert main(["convert", str(folder), str(folder / "below")]) == 1
+    assert not (folder / "below").exists()
     lines = capsys.readouterr().err.splitlines()
-    assert [line.startswith("error: ") for line in lines] == [True] * 3
+    assert [line.startswith("error: ") for line in lines] == [True] * 4
     assert "tiny holds X.trn.npz, which would be read together" in lines[0]
     assert "out holds train.txt, which would be read together" in lines[1]
     assert "file cannot be written (File exists)" in lines[2]
+    assert "below lies in" in lines[3]
 
 
 @pytest.mark.parametrize(

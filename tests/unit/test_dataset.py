@@ -11,7 +11,7 @@ from scipy import sparse
 
 from xmlcore import DataError, Dataset, fit_features, lambda_range, read, sample_training, write_npz, write_xc_text
 from xmlcore.cost import outline
-from xmlcore.dataset import as_blocks, as_labels, as_mask
+from xmlcore.dataset import as_blocks, as_labels, as_mask, take_instances
 from xmlcore.evaluation import evaluate
 from xmlcore.profile import profile
 from xmlcore.ridge import RidgeFactorization
@@ -239,9 +239,10 @@ def test_names_and_groups_may_be_lists():
         "train_groups": [7, 7, 8],
         "given_label_counts": [20, 10],
     }
-    ds = a_dataset(**lists, train_texts=["1", "2", "3"])
+    lists_alone = {"train_texts": ["1", "2", "3"], "given_n_train": 30}
+    ds = a_dataset(**lists, **lists_alone)
     arrays = {key: np.array(value) for key, value in lists.items()}
-    assert ds.fingerprint == a_dataset(**arrays, train_texts=["1", "2", "3"]).fingerprint
+    assert ds.fingerprint == a_dataset(**arrays, **lists_alone).fingerprint
     for key, value in lists.items():
         assert getattr(ds, key).tolist() == value
     assert ds.train_texts == ["1", "2", "3"]
@@ -258,8 +259,11 @@ def test_equal_names_and_groups_give_the_same_fingerprint_however_numpy_keeps_th
     plain = a_dataset(label_names=np.array(["x", "ys"]), train_groups=np.array([7, 7, 8]))
     for kind in ("<U30", object, np.dtypes.StringDType()):
         assert replace(plain, label_names=np.array(["x", "ys"], kind)).fingerprint == plain.fingerprint
-    for kind in (np.int32, np.uint8):
+    for kind in (np.int32, np.uint8, np.float64, object):
         assert replace(plain, train_groups=np.array([7, 7, 8], kind)).fingerprint == plain.fingerprint
+    for kind in ("<U30", object, np.dtypes.StringDType()):
+        groups = replace(plain, train_groups=np.array(["a", "a", "b"], kind)).train_groups
+        assert (groups.tolist(), groups.dtype.kind) == (["a", "a", "b"], "U")
     texts = ["1", "2", "34"]
     assert len({a_dataset(train_texts=kind(texts)).fingerprint for kind in (list, tuple, np.array)}) == 1
 
@@ -294,11 +298,54 @@ def test_a_sample_and_a_choice_of_terms_can_be_made_where_names_are_lists():
         ({"given_n_train": 2.5}, r"given_n_train is 2\.5; expected a whole number"),
         ({"A": "much"}, "A is 'much'; expected a finite number"),
         ({"B": None}, "B is None; expected a finite number"),
+        ({"A": -1}, "A is -1; expected a finite number of at least 0"),
+        ({"A": 1e7}, "A is 10000000.0; expected a finite number of at least 0 and of at most 1e\\+06"),
+        ({"B": 0}, "B is 0; expected a finite number above 0"),
+        ({"name": None}, "name is None; expected text"),
+        ({"feature_kind": "terms"}, "feature_kind is 'terms'; expected values or counts"),
+        ({"feature_kind": None}, "feature_kind is None; expected values or counts"),
+        ({"given_n_train": 0}, "given_n_train is 0; expected a whole number of at least 1"),
+        ({"given_label_counts": [3, 2]}, "given_n_train is None; expected the number of instances"),
+        (
+            {"given_label_counts": [3, 2.5], "given_n_train": 9},
+            r"an entry of given_label_counts is 2\.5; expected a whole",
+        ),
+        (
+            {"given_label_counts": [3, 10], "given_n_train": 9},
+            "given_label_counts holds numbers from 3 to 10; expected",
+        ),
+        (
+            {"given_label_counts": [-1, 2], "given_n_train": 9},
+            "given_label_counts holds numbers from -1 to 2; expected",
+        ),
+        ({"train_groups": [1, 1, 2.5]}, r"an entry of train_groups is 2\.5; expected a whole number"),
+        (
+            {"train_groups": [1, 1, np.nan]},
+            "train_groups holds nan for training row 2; expected the family of every row",
+        ),
+        ({"train_groups": ["a", None, "b"]}, "train_groups holds None for training row 1; expected the family"),
+        ({"train_groups": np.array([1, "a", 2], object)}, "train_groups holds entries of several kinds"),
+        ({"train_groups": np.array([b"a"] * 3)}, "an entry of train_groups is b'a'; expected a whole number"),
+        ({"train_groups": [2**70] * 3}, f"train_groups holds numbers up to {2**70}; expected integers of 64 bits"),
     ],
 )
 def test_what_does_not_fit_is_named_with_what_was_seen(changes, told):
     with pytest.raises(DataError, match=f"^{told}"):
         a_dataset(**changes)
+
+
+def test_a_block_is_sparse_or_dense_on_both_sides():
+    X, kinds = np.eye(3, 4), (np.asarray, sparse.csr_array)
+    for one, other, told in ((*kinds, "dense and of X_test sparse"), (*kinds[::-1], "sparse and of X_test dense")):
+        with pytest.raises(DataError, match=f"^block 0 of X_train is {told}; expected the same"):
+            a_dataset(X_train=one(X), X_test=other(X[:2]))
+        with pytest.raises(DataError, match=f"^block 1 of X_train is {told}; expected the same"):
+            a_dataset(X_train=(X, one(X)), X_test=(X[:2], other(X[:2])))
+
+
+def test_a_part_of_no_training_instance_says_of_no_other_training_set():
+    nothing = a_dataset(X_train=np.eye(0, 4), Y_train=Y[:0])
+    assert take_instances(nothing, train=np.arange(0)).given_n_train is None
 
 
 def test_a_number_is_the_same_whatever_its_type():

@@ -70,17 +70,24 @@ def load_matrix(file: DataFile, limits: Limits, dtype: type = np.float32) -> Blo
 
 
 def load_vector(file: DataFile) -> np.ndarray:
-    """The one-dimensional array of whole numbers in a `.npy` file, int64; DataError where it holds anything else."""
+    """The one-dimensional array of whole numbers (int64) or of texts in a `.npy` file.
+
+    Raises DataError, naming the file, where it is damaged or holds anything else.
+    """
     try:
         with file.path.open("rb") as stream:
             vector = _read_array(stream, file.path.stat().st_size, file)
+        if vector.dtype.kind == "U":
+            vector.tolist()  # numpy takes any four bytes for a character, Python does not
     except DataError:
         raise
-    except _UNREADABLE as error:
+    except (*_UNREADABLE, SystemError) as error:
         raise _damaged(file, error) from error
-    if vector.ndim != 1 or vector.dtype.kind not in "iu":
-        raise located(file, None, f"holds {vector.dtype} of shape {vector.shape}; expected a list of whole numbers")
-    return vector.astype(np.int64)
+    if vector.ndim != 1 or vector.dtype.kind not in "iuU":
+        raise located(
+            file, None, f"holds {vector.dtype} of shape {vector.shape}; expected a list of whole numbers or texts"
+        )
+    return vector if vector.dtype.kind == "U" else vector.astype(np.int64)
 
 
 def _load(file: DataFile, limits: Limits, dtype: type) -> Block:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError
+from xmlcore.checks import DataError, as_number, as_whole
 from xmlcore.dataset import Dataset, Features, take_rows
 from xmlcore.readers.parts import Parsed, Part
 from xmlcore.words import WORD
@@ -28,7 +28,8 @@ def assemble(parsed: Parsed, name: str, source: str, test_share: float, seed: in
         test_share: the share of instances set aside for testing where there is no test set, above 0 and below 1.
         seed: of that split.
 
-    Raises DataError where there are no features, labels or instances, or train and test do not fit together.
+    Raises DataError where there are no features, labels or instances, or train and test do not fit together, and naming
+    the argument where test_share or seed is needed and is none.
     """
     notes = list(parsed.notes)
     train, test = parsed.train, parsed.test
@@ -90,8 +91,7 @@ def take_part(part: Part, rows: np.ndarray) -> Part:
 
 
 def _split(part: Part, test_share: float, seed: int) -> tuple[Part, Part]:
-    if not 0 < test_share < 1:
-        raise DataError(f"test_share is {test_share}; expected a share above 0 and below 1")
+    test_share, seed = as_number(test_share, "test_share", above=0, below=1), as_whole(seed, "seed", at_least=0)
     rows = part.Y.shape[0]
     if rows < 2:
         raise DataError(
@@ -172,8 +172,6 @@ def _mask(pairs: tuple[np.ndarray, np.ndarray] | None, shape: tuple[int, int]) -
     if pairs is None:
         return None
     rows, labels = pairs
-    if labels.size and labels.max() >= shape[1]:
-        raise DataError(f"a filter file masks label {labels.max()}; expected 0 to {shape[1] - 1}")
     mask = sparse.coo_array((np.ones(len(rows), np.float32), (rows, labels)), shape=shape).tocsr()
     mask.data[:] = 1  # a pair that is named twice is masked once
     return mask

@@ -79,21 +79,29 @@ def opened(path_or_paths: str | Path | Sequence[str | Path], limits: Limits) -> 
     """The files behind a path or several, archives expanded into a scratch folder that is removed at the end.
 
     `.zip`, `.tar`, `.tar.gz` and `.gz` are recognised by content. Inside folders and archives, `.gz` files are expanded
-    and other archives left as they are. Hidden files are left out. Raises DataError where something does not exist,
-    cannot be read, is damaged, holds no file, or passes a bound.
+    and other archives left as they are. Hidden files are left out. Raises DataError where something is no path, does
+    not exist, cannot be read, is damaged, is no archive though its name says so, holds no file, or passes a bound.
     """
-    paths = [path_or_paths] if isinstance(path_or_paths, (str, os.PathLike)) else list(path_or_paths)
+    paths = listed(path_or_paths)
     if not paths:
         raise DataError("no file was given; expected a file, a folder or several files")
     with TemporaryDirectory(prefix="xmlcore-", ignore_cleanup_errors=True) as scratch:
         budget = archives.Budget(limits, Path(scratch))
         try:
-            files = _listed([Path(path) for path in paths], budget)
+            files = _listed(paths, budget)
         except OSError as error:
             raise DataError(f"{error.filename or paths[0]} cannot be read: {error.strerror or error}") from error
         if not files:
-            raise DataError(f"{Path(paths[0]).name} holds no file; expected a data set")
+            raise DataError(f"{paths[0].name} holds no file; expected a data set")
         yield tuple(sorted(files, key=lambda file: file.name))
+
+
+def listed(path_or_paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """A path or several as a list of them. Raises DataError, naming the argument, where one is none."""
+    try:
+        return list(map(Path, [path_or_paths] if isinstance(path_or_paths, (str, os.PathLike)) else path_or_paths))
+    except TypeError as error:
+        raise DataError(f"path_or_paths is {path_or_paths!r}; expected a path or several") from error
 
 
 def _listed(paths: list[Path], budget: archives.Budget) -> list[DataFile]:
@@ -143,15 +151,17 @@ def _expanded(file: DataFile, budget: archives.Budget) -> list[DataFile]:
         if not archives.is_tar(plain.head()):
             return [plain]
         members = archives.expand_tar(plain.path, file.name, budget)
-    elif file.has_suffix(".zip", ".gz", ".tgz", ".tar"):
-        raise DataError(f"{file.name} is no archive, whatever its name says; expected zip, tar or gzip")
     else:
-        return [file]
+        return [_ungzipped(file, budget)]
     return [_ungzipped(DataFile(name, path), budget) for name, path in members]
 
 
 def _ungzipped(file: DataFile, budget: archives.Budget) -> DataFile:
-    if not archives.is_gzip(file.head()):
+    head = file.head()
+    if not archives.is_gzip(head):
+        known = not file.has_suffix(".gz", ".tgz") and (archives.is_zip(head) or archives.is_tar(head))
+        if file.has_suffix(".zip", ".gz", ".tgz", ".tar") and not known:
+            raise DataError(f"{file.name} is no archive, whatever its name says; expected zip, tar or gzip")
         return file
     return DataFile(re.sub(r"(?i)\.gz$", "", file.name), archives.expand_gzip(file.path, file.name, budget))
 

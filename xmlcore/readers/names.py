@@ -18,6 +18,7 @@ from itertools import chain
 
 import numpy as np
 
+from xmlcore.dataset import FEATURE_KINDS, HIGHEST_PARAMETER, MOST_INSTANCES
 from xmlcore.readers.files import DataFile, located, role, text_lines
 from xmlcore.readers.parts import Files, Parsed, Part
 
@@ -27,8 +28,6 @@ INSTANCE_NAMES = ("train_names.txt", "test_names.txt")
 FILTERS = ("filter_labels_train.txt", "filter_labels_test.txt")
 ABOUT = "dataset.json"
 GIVEN_COUNTS = "given_label_counts.txt"
-_HIGHEST = 1e6
-_MOST_INSTANCES = 10**12
 _MOST_TEXT = 300_000_000
 _COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT, GIVEN_COUNTS))
 
@@ -76,8 +75,8 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
 
     data: the files that `parsed` was read from.
 
-    Raises DataError, naming file and line, where such a file cannot be read, a pair names no instance, or the counts
-    are not those of these labels.
+    Raises DataError, naming file and line, where such a file cannot be read, a pair names no instance or no label, or
+    the counts are not those of these labels.
     """
     notes, used = list(parsed.notes), [*parsed.used, *data]
     parts = {"train": parsed.train, "test": parsed.test}
@@ -91,14 +90,14 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
     if feature_names is None and n_features:
         used.append(find(files, *FEATURE_NAMES))
         feature_names = _fitting(used[-1], n_features, "features", notes)
+    n_labels = max(n_labels, 0 if label_names is None else len(label_names))
     for side, part in parts.items():
         if part is not None:
-            parts[side] = _with_side(part, side, files, notes, used)
+            parts[side] = _with_side(part, side, n_labels, files, notes, used)
     about = _about(find(files, ABOUT))
     used += [find(files, ABOUT), find(files, GIVEN_COUNTS)]
     if counts := find(files, GIVEN_COUNTS):
-        size = max(n_labels, 0 if label_names is None else len(label_names))
-        about["given_label_counts"] = _given_counts(counts, size, about.get("given_n_train"))
+        about["given_label_counts"] = _given_counts(counts, n_labels, about.get("given_n_train"))
     names = {"label_names": label_names, "feature_names": feature_names}
     return replace(parsed, **parts, **about, **names, notes=tuple(notes), used=tuple(used))
 
@@ -118,7 +117,9 @@ def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> 
     return names
 
 
-def _with_side(part: Part, side: str, files: Files, notes: list[str], used: list[DataFile | None]) -> Part:
+def _with_side(
+    part: Part, side: str, n_labels: int, files: Files, notes: list[str], used: list[DataFile | None]
+) -> Part:
     rows = part.Y.shape[0]
     names = find(files, f"{side}_names.txt")
     if part.names is None and names is not None:
@@ -131,16 +132,17 @@ def _with_side(part: Part, side: str, files: Files, notes: list[str], used: list
     masks = [file for file in files if file.base.lower().startswith("filter") and role(file) == side]
     if part.masked is None and masks:
         used.append(masks[0])
-        masked = read_pairs(masks[0], rows)
+        masked = read_pairs(masks[0], rows, n_labels)
         part = replace(part, masked=masked)
         notes.append(f"{len(masked[0]):,} pairs of {masks[0].name} are masked before ranking in {side}.")
     return part
 
 
-def read_pairs(file: DataFile, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def read_pairs(file: DataFile, rows: int, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """The pairs (instance, label) of a filter file, numbered from 0, as two int64 arrays.
 
-    Raises DataError, naming the line, for anything else than two whole numbers, or an instance not below `rows`.
+    Raises DataError, naming the line, for anything else than two whole numbers, an instance not below `rows`, or a
+    label not below `n_labels`.
     """
     pairs = []
     for number, line in text_lines(file):
@@ -151,6 +153,8 @@ def read_pairs(file: DataFile, rows: int) -> tuple[np.ndarray, np.ndarray]:
             raise located(file, number, f"found {line[:40]!r}; expected an instance and a label, such as 0 17")
         if int(fields[0]) >= rows:
             raise located(file, number, f"instance {fields[0]} is out of range; expected 0 to {rows - 1}")
+        if int(fields[1]) >= n_labels:
+            raise located(file, number, f"label {fields[1]} is out of range; expected 0 to {n_labels - 1}")
         pairs.append((int(fields[0]), int(fields[1])))
     flat = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(pairs))
     return flat[::2], flat[1::2]
@@ -188,13 +192,13 @@ def _about(file: DataFile | None) -> dict[str, object]:
     for key in ("A", "B"):
         value = about.get(key, 1.0)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= value <= _HIGHEST or (key == "B" and value == 0):
+        if not number or not 0 <= value <= HIGHEST_PARAMETER or (key == "B" and value == 0):
             raise located(file, None, f"{key} is {value!r}; expected a number, A not negative and B positive")
-    if about.get("feature_kind", "values") not in ("values", "counts"):
+    if about.get("feature_kind", "values") not in FEATURE_KINDS:
         raise located(file, None, f"feature_kind is {about['feature_kind']!r}; expected values or counts")
     if not isinstance(about.get("name", ""), str):
         raise located(file, None, f"name is {about['name']!r}; expected text")
     size = about.get("given_n_train", 1)
-    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= _MOST_INSTANCES:
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_INSTANCES:
         raise located(file, None, f"given_n_train is {size!r}; expected a number of instances")
     return about

@@ -95,7 +95,13 @@ def _read(files: Files, options: Options) -> Parsed:
     layout = find_layout(files)
     if layout is None:
         raise DataError(f"{files[0].name}: no X and Y among the files; expected such as X.trn.npz and Y.trn.npz")
-    return read_layout(layout, sorted(layout.blocks), files, options)
+    return read_layout(layout, sorted(layout.blocks, key=in_order), files, options)
+
+
+def in_order(key: Key) -> Key:
+    """What to sort the keys of blocks by: numbers in their names count as numbers, so that 99 stands before 100."""
+    folder, name, dense = key
+    return folder, re.sub(r"\d+", lambda number: number[0].zfill(20), name), dense
 
 
 def read_layout(layout: Layout, chosen: list[Key], files: Files, options: Options) -> Parsed:

@@ -47,7 +47,7 @@ class Part:
         Y: rows×labels, sparse, ones.
         X: features with as many rows, or None where they are to be counted from the texts.
         texts, names: one for each row, or None.
-        groups: an integer for each row, or None.
+        groups: an integer or a text for each row, or None.
         masked: pairs (row, label) to leave out of rankings, as two int64 arrays of one length, or None.
     """
 

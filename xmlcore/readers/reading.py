@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from xmlcore.checks import DataError
+from xmlcore.checks import DataError, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.readers import (
     arff,
@@ -25,7 +25,7 @@ from xmlcore.readers import (
     xmc_base,
 )
 from xmlcore.readers.assemble import assemble
-from xmlcore.readers.files import is_text, located, opened, role
+from xmlcore.readers.files import DataFile, is_text, listed, located, opened, role
 from xmlcore.readers.limits import LIMITS, Limits
 from xmlcore.readers.names import without_companions
 from xmlcore.readers.parts import Files, Format, Options, Parsed
@@ -93,9 +93,11 @@ def read(
         limits: bounds on sizes and numbers.
         name: for the data set; None takes one from the files.
 
-    Raises DataError, naming the file, the line and what was expected, where the files are no data set.
+    Raises DataError, naming the file, the line and what was expected, where the files are no data set, and naming the
+    argument where one is not what is said here.
     """
-    if format is not None and format not in FORMATS:
+    split_column = as_whole(split_column, "split_column", at_least=0)
+    if format is not None and format not in tuple(FORMATS):
         raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
     with opened(path_or_paths, limits) as files:
         chosen = FORMATS[format or _recognised(files).format]
@@ -110,15 +112,24 @@ def read(
         return assemble(parsed, called, f"{called}, read as: {chosen.title}.", test_share, seed)
 
 
+def is_for_people(file: DataFile) -> bool:
+    """Whether a file is by its name about the data, and no part of them: a readme, a licence."""
+    return _FOR_PEOPLE.match(file.base) is not None
+
+
 def _with_unused(parsed: Parsed, files: Files, form: Format) -> Parsed:
     """`parsed` with a note of the files that are no part of it.
 
-    Raises DataError where one of them is named as the test set, and there is no other.
+    Raises DataError where one of them is named as the test set, and there is no other, or as the training set, and what
+    was read is named as the test set.
     """
-    unused = [file for file in files if file not in parsed.used and not _FOR_PEOPLE.match(file.base)]
+    data = without_companions([file for file in parsed.used if file is not None])
+    missing = {"test", "train"} if any(role(file) == "test" for file in data) else {"test"}
+    unused = [file for file in files if file not in parsed.used and not is_for_people(file)]
     for file in without_companions(unused):
-        if parsed.test is None and role(file) == "test":
-            what = f"is named as the test set, but is no part of a data set in the format {form.title}"
+        if parsed.test is None and role(file) in missing:
+            named = "test" if role(file) == "test" else "training"
+            what = f"is named as the {named} set, but is no part of a data set in the format {form.title}"
             raise located(file, None, f"{what}; expected training and test instances in one format")
     if not unused:
         return parsed
@@ -170,7 +181,7 @@ def _unknown(files: Files) -> str:
 
 def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:
     """A name for the data set from its paths: without the words and endings that only say what a file is."""
-    for path in map(Path, [path_or_paths] if isinstance(path_or_paths, (str, Path)) else path_or_paths):
+    for path in listed(path_or_paths):
         stem = path.resolve().name if path.is_dir() else _SUFFIXES.sub("", path.name)
         words = re.split(r"[-_. ]+", stem)
         kept = [word for word in words if word.lower() not in ("", "train", "test", "trn", "tst", "data")]

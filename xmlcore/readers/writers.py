@@ -15,14 +15,16 @@ from scipy import sparse
 from xmlcore.atomic import scratch_in, writing
 from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset, as_blocks
-from xmlcore.readers.archives import ignorable
+from xmlcore.readers.archives import ignorable, is_gzip
+from xmlcore.readers.files import DataFile
 from xmlcore.readers.names import ABOUT, GIVEN_COUNTS
+from xmlcore.readers.reading import FORMATS, is_for_people
 
 _ROWS = 2_000
 _BOM = "\ufeff"
 _NOT_IN_A_LINE = re.compile(r"\r\n?|[\n\0]")
-# What a reader would take for a part of the data set, whoever put it there.
-_DATA = re.compile(r"(?i).+\.(txt|npz|npy)(\.gz)?|dataset\.json(\.gz)?")
+# What a reader would take for a part of the data set by its name alone, whoever put it there.
+_DATA = re.compile(r"(?i).+\.(txt|npz|npy|gz|tgz)|dataset\.json")
 _COMPANIONS = (
     r"(feature|train|test)_names\.txt|filter_labels_(train|test)\.txt"
     rf"|{re.escape(GIVEN_COUNTS)}|{re.escape(ABOUT)}"
@@ -50,8 +52,11 @@ def write_xc_text(ds: Dataset, folder: str | Path) -> Path:
             would take for data stay.
 
     Returns the folder. Raises DataError, with the folder as it was, where it cannot be written to, and where it holds
-    other data (`.txt`, `.npz` or `.npy`, at any depth), which would be read together with what is written.
+    other data at any depth (`.txt`, `.npz`, `.npy`, or what any reader takes for its own), or lies in the folder of a
+    data set written before: they would be read together. Raises DataError, naming the argument, for what could not be
+    read back: no feature, no label, or values beyond float32.
     """
+    _check_readable(ds)
     with _written_anew(folder, _XC_TEXT) as scratch:
         for side in ("train", "test"):
             blocks = [sparse.csr_array(block) for block in as_blocks(getattr(ds, f"X_{side}"))]
@@ -70,10 +75,12 @@ def write_npz(ds: Dataset, folder: str | Path) -> Path:
 
     Further blocks are `X.block02.trn.npz` and so on, in their order. Names, raw texts, groups, masked pairs, A and B,
     and the label counts of the training set as it was given are written too. Line ends and zero characters in names
-    and in texts become blanks, as in `write_xc_text`.
+    and in texts become blanks, as in `write_xc_text`. Features are written in their own precision; `read` returns
+    float32.
 
     Args and errors as in `write_xc_text`. Returns the folder.
     """
+    _check_readable(ds)
     with _written_anew(folder, _NPZ) as scratch:
         for side, short in (("train", "trn"), ("test", "tst")):
             for number, block in enumerate(as_blocks(getattr(ds, f"X_{side}")), 1):
@@ -92,17 +99,32 @@ def write_npz(ds: Dataset, folder: str | Path) -> Path:
     return Path(folder)
 
 
+def _check_readable(ds: Dataset) -> None:
+    if 0 in (ds.n_features, ds.n_labels):
+        raise DataError(f"ds has {ds.n_features} features and {ds.n_labels} labels; expected at least one of each")
+    for side in ("train", "test"):
+        for block in as_blocks(getattr(ds, f"X_{side}")):
+            values = block.data if sparse.issparse(block) else block
+            for extreme in (values.min(initial=0), values.max(initial=0)):
+                with np.errstate(over="ignore"):
+                    if np.isinf(np.float32(extreme)):
+                        raise DataError(f"X_{side} holds {extreme}; expected values within the range of float32")
+
+
 @contextmanager
 def _written_anew(folder: str | Path, own: re.Pattern[str]) -> Iterator[Path]:
     """A scratch folder whose files replace those of an earlier data set, named by `own`, when all are complete."""
     folder = Path(folder)
     with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
         if foreign := _foreign(folder, own):
             raise DataError(
                 f"{folder} holds {foreign}, which would be read together with what is written; "
                 "expected a new or empty folder, or one with a data set written before in the same format"
             )
+        parents = Path(os.path.realpath(folder)).parents
+        if around := next((parent for parent in parents if _says_whose(parent / ABOUT)), None):
+            raise DataError(f"{folder} lies in {around}, a data set that it would be read together with")
+        folder.mkdir(parents=True, exist_ok=True)
         with scratch_in(folder) as scratch:
             yield scratch
             names = {path.name for path in scratch.iterdir()}
@@ -115,16 +137,26 @@ def _written_anew(folder: str | Path, own: re.Pattern[str]) -> Iterator[Path]:
 
 
 def _foreign(folder: Path, own: re.Pattern[str]) -> str | None:
-    """A file or folder below `folder` that has a data file's name and is not of a data set written before, or None."""
+    """A file or folder below `folder` that is taken for data and not of a data set written before, or None."""
     ours = _says_whose(folder / ABOUT)
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not ignorable(name))
         for name in (*folders, *sorted(files)):
             path = Path(parent, name)
             of_before = ours and path.parent == folder and own.fullmatch(name) and path.is_file()
-            if _DATA.fullmatch(name) and not ignorable(name) and not of_before:
+            if not ignorable(name) and not of_before and _is_data(path):
                 return path.relative_to(folder).as_posix()
     return None
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file or folder has a data file's name, or a reader takes the content for its own."""
+    if _DATA.fullmatch(path.name) or not path.is_file():
+        return _DATA.fullmatch(path.name) is not None
+    file = DataFile(path.name, path)
+    claimed = any(form.claim([file]) for form in FORMATS.values())
+    masks = path.name.lower().startswith("filter")
+    return masks or is_gzip(file.head()) or (claimed and not is_for_people(file))
 
 
 def _says_whose(about: Path) -> bool:

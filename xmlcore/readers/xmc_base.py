@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xmlcore.checks import DataError
-from xmlcore.readers.npz import find_layout, read_layout
+from xmlcore.readers.npz import find_layout, in_order, read_layout
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed
 
 _PREFERRED = "tfidf-attnxml"
@@ -30,8 +30,9 @@ def _read(files: Files, options: Options) -> Parsed:
     layout = find_layout(files)
     if layout is None:
         raise DataError(f"{files[0].name}: no labels above a folder of features; expected Y.trn.npz above X.trn.npz")
-    sparse_kinds = sorted((key for key in layout.blocks if not key[2]), key=lambda key: (key[0] != _PREFERRED, key))
-    dense_kinds = sorted(key for key in layout.blocks if key[2])
+    kinds = sorted(layout.blocks, key=in_order)
+    sparse_kinds = sorted((key for key in kinds if not key[2]), key=lambda key: key[0] != _PREFERRED)
+    dense_kinds = [key for key in kinds if key[2]]
     parsed = read_layout(layout, sparse_kinds[:1] + dense_kinds, files, options)
     left_out = ", ".join(key[0] for key in sparse_kinds[1:])
     if left_out:

@@ -80,6 +80,25 @@ def test_gzipped_files_are_read_alone_several_and_in_folders(put):
     assert read(paths[0]).n_train == 1
 
 
+@pytest.mark.parametrize("name", ["train.txt.gz", "train.tgz", "train.zip", "train.tar"])
+@pytest.mark.parametrize("content", [b"", b"junk", b"<html>not found</html>"])
+def test_a_damaged_archive_beside_good_files_is_named_and_never_left_out(put, refusal, name, content):
+    folder = put(f"set/{name}", content).parent
+    put("set/test.txt", "0 0:1\n1 1:1\n")
+    expected = f"{name} is no archive, whatever its name says; expected zip, tar or gzip"
+    assert refusal(folder) == expected
+    assert refusal([folder / name, folder / "test.txt"]) == expected
+    inside = zipped({name: content, "test.txt": "0 0:1\n1 1:1\n"})
+    assert refusal(put("a.zip", inside)) == expected
+
+
+def test_whole_archives_beside_the_data_are_left_as_they_are(put):
+    folder = put("set/train.txt", "0 0:1\n1 1:1\n").parent
+    put("set/old.zip", zipped(FILES))
+    put("set/old.tar", tarred(FILES))
+    assert "Not used: old.tar, old.zip." in read(folder).notes[0]
+
+
 def link(name: str, kind: bytes) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type = kind

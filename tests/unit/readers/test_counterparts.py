@@ -185,6 +185,13 @@ def test_a_test_set_in_another_format_is_named_and_never_left_out(put, tmp_path)
         read(tmp_path / "set")
 
 
+def test_a_training_set_that_is_none_is_named_and_the_test_set_never_split(put, tmp_path):
+    put("set/train.html", "<html>not found</html>")
+    put("set/test.txt", "0 0:1\n1 1:1\n")
+    with pytest.raises(DataError, match=r"^train\.html: is named as the training set, but is no part of"):
+        read(tmp_path / "set")
+
+
 @pytest.mark.parametrize("form", ["libsvm", "xc-text"])
 def test_features_counted_from_one_and_from_zero_are_not_put_together(put, tmp_path, form):
     put("set/x_train.svm", "0 1:1\n1 2:1\n")

@@ -86,6 +86,25 @@ def test_embeddings_beside_sparse_features_become_further_blocks(folder):
     assert "3 blocks side by side: X.trn.npz, X.bert.trn.npy, X.xlnet.trn.npy" in ds.notes[0]
 
 
+@pytest.mark.parametrize("below", ["", "kinds"])
+def test_numbered_blocks_stand_in_the_order_of_their_numbers(folder, below):
+    (folder / below).mkdir(exist_ok=True)
+    for number in (100, 9, 99, 10):
+        for short, rows in (("trn", 12), ("tst", 5)):
+            np.save(folder / below / f"X.block{number}.{short}.npy", np.full((rows, 1), number, np.float32))
+    for short in ("trn", "tst") if below else ():
+        (folder / f"X.{short}.npz").unlink()
+    dense = [block for block in read(folder).X_train if not sparse.issparse(block)]
+    assert [block[0, 0] for block in dense] == [9, 10, 99, 100]
+
+
+def test_groups_that_are_neither_whole_numbers_nor_texts_are_refused(folder, refusal):
+    no_character = np.full(12, 0x110000, np.uint32).view("U1")
+    for groups, expected in ((np.ones(12), "holds float64 of shape"), (no_character, "cannot be read as arrays")):
+        np.save(folder / "groups.trn.npy", groups)
+        assert refusal(folder).startswith(f"groups.trn.npy: {expected}")
+
+
 def test_an_embedding_for_one_side_only_is_refused(folder, refusal):
     np.save(folder / "X.bert.trn.npy", np.ones((12, 2), np.float32))
     assert refusal(folder) == "X.bert.trn.npy: has no counterpart for test; expected one, as the labels have"

@@ -207,7 +207,7 @@ def test_names_that_are_too_few_are_left_out_and_said(put):
     [
         ("0 1\n7 0\n", "filter_labels_train.txt, line 2: instance 7 is out of range; expected 0 to 2"),
         ("0 1\n0\n", "filter_labels_train.txt, line 2: found '0'; expected an instance and a label"),
-        ("0 5\n", "masks label 5; expected 0 to 1"),
+        ("0 5\n", "filter_labels_train.txt, line 1: label 5 is out of range; expected 0 to 1"),
     ],
 )
 def test_masked_pairs_that_name_nothing_are_refused(put, refusal, pairs, expected):

@@ -53,10 +53,20 @@ def test_files_that_fit_no_format_together_are_listed(put, refusal):
     assert refusal(folder).startswith("no known format fits these 2 files (a.md, b.md)")
 
 
-def test_an_unknown_format_and_an_impossible_share_are_refused(put, refusal):
+def test_an_argument_that_cannot_be_is_named(put, refusal):
     path = put("a.txt", "0 0:1\n1 1:1\n")
-    assert refusal(path, format="xls").startswith("format is 'xls'; expected one of xc-text, npz")
-    assert refusal(path, test_share=1.0) == "test_share is 1.0; expected a share above 0 and below 1"
+    for form in ("xls", []):
+        assert refusal(path, format=form).startswith(f"format is {form!r}; expected one of xc-text, npz")
+    for share in (1.0, 0, "a", None):
+        assert refusal(path, test_share=share).startswith(f"test_share is {share!r}; expected a finite number above 0")
+    for name in ("seed", "split_column"):
+        for value in (-1, 1.5, "a", None):
+            assert refusal(path, **{name: value}) == f"{name} is {value!r}; expected a whole number of at least 0"
+    assert refusal(path, name=5) == "name is 5; expected text"
+    for paths in (None, 5, [None], b"a.txt"):
+        assert refusal(paths) == f"path_or_paths is {paths!r}; expected a path or several"
+        with pytest.raises(DataError, match=r"^path_or_paths is"):
+            recognise(paths)
     assert "has 1 instance; expected at least 2" in refusal(put("b.txt", "0 0:1\n"))
 
 

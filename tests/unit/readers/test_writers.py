@@ -1,6 +1,10 @@
 """What is written is read back to the same data set, by us and by others."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +17,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from tests.full_disk import full_disk
+from xmlcore.atomic import scratch_in
 from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset
 from xmlcore.propensity import metric_inverse_propensity
@@ -57,6 +62,43 @@ def made(blocks: int = 1) -> Dataset:
 def test_everything_that_was_written_as_npz_is_read_back(tmp_path, blocks):
     ds = made(blocks)
     assert read(write_npz(ds, tmp_path / "out")).fingerprint == ds.fingerprint
+
+
+def test_many_blocks_come_back_in_their_order(tmp_path):
+    X = tuple(np.full((3, 1), number, np.float32) for number in range(101))
+    ds = Dataset("n", X, np.eye(3, 2), X, np.eye(3, 2))
+    assert [block[0, 0] for block in read(write_npz(ds, tmp_path)).X_train] == list(range(101))
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [["b", "a", "b"], [2.0, 1.0, 2.0], [True, False, True]],
+)
+@pytest.mark.parametrize("dtype", [None, object])
+def test_groups_of_any_kind_come_back_and_are_never_pickled(tmp_path, groups, dtype):
+    ds = Dataset("n", np.eye(3), np.eye(3, 2), np.eye(3), np.eye(3, 2), train_groups=np.array(groups, dtype))
+    assert read(write_npz(ds, tmp_path)).train_groups.tolist() == groups
+    np.load(tmp_path / "groups.trn.npy", allow_pickle=False)
+
+
+def test_features_of_double_precision_come_back_in_single(tmp_path):
+    ds = Dataset("n", np.eye(3) / 3, np.eye(3, 2), np.eye(3), np.eye(3, 2))
+    assert read(write_npz(ds, tmp_path)).X_train.dtype == np.float32
+
+
+@WRITERS
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_what_could_not_be_read_back_is_refused_by_name(tmp_path, write, form):
+    X, Y, out = np.eye(3), np.eye(3, 2), tmp_path / "out"
+    for side in ("X_train", "X_test"):
+        for value in (1e39, -1e300):
+            ds = replace(Dataset("n", form(X), Y, form(X), Y), **{side: form(value * X)})
+            with pytest.raises(DataError, match=rf"^{side} holds {value}".replace("+", r"\+")):
+                write(ds, out)
+    for features, labels, seen in ((X[:, :0], Y, "0 features and 2"), (X, Y[:, :0], "3 features and 0")):
+        with pytest.raises(DataError, match=f"^ds has {seen} labels; expected at least one of each"):
+            write(Dataset("n", form(features), labels, form(features), labels), out)
+    assert not out.exists()
 
 
 def test_everything_but_texts_and_groups_comes_back_from_xc_text(tmp_path):
@@ -172,8 +214,8 @@ def test_a_second_data_set_in_the_same_folder_takes_the_place_of_the_first(tmp_p
         assert getattr(again, field) is None, field
     assert (tmp_path / "README.md").read_text() == "mine"
     kept = contents(tmp_path)
-    write(bare(), tmp_path / "fresh")
-    assert sorted(kept) == sorted([*contents(tmp_path / "fresh"), "README.md"])
+    fresh = write(bare(), tmp_path.with_name(f"{tmp_path.name} fresh"))
+    assert sorted(kept) == sorted([*contents(fresh), "README.md"])
 
 
 @WRITERS
@@ -185,6 +227,59 @@ def test_a_folder_with_other_data_is_refused_and_left_as_it_was(tmp_path, put, w
     with pytest.raises(DataError, match=f"holds {name}, which would be read together"):
         write(made(), tmp_path)
     assert contents(tmp_path) == {name: b"somebody's own"}
+
+
+# For each way to tell that a file is data (by its content, for most), a file that no name of the writers' own covers.
+OTHERS = {
+    "train.svm": b"1 1:2\n0 2:1\n",
+    "sub/data": b"0,1 0:2\n1 2:1\n",
+    "a.arff": b"@relation r\n@attribute a numeric\n@data\n1\n",
+    "a.csv": b"text,labels\nsome,a\n",
+    "a.tsv": b"text\tlabels\nsome\ta\n",
+    "tabs": b"a\tsome\nb\tother\n",
+    "a.jsonl": b'{"text": "some", "labels": ["a"]}\n',
+    "a.ft": b"__label__a some\n",
+    "a.mat": b"MATLAB 5.0",
+    "a.parquet": b"PAR1PAR1",
+    "a.svm.gz": b"no gzip, which the reader refuses",
+    "zipped": b"\x1f\x8b",
+    "filter_train": b"0 9\n",
+}
+
+
+@WRITERS
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_folder_with_data_of_any_other_format_is_refused(tmp_path, put, write, name):
+    put(name, OTHERS[name])
+    with pytest.raises(DataError, match=f"holds {name}, which would be read together"):
+        write(made(), tmp_path)
+    assert contents(tmp_path) == {name: OTHERS[name]}
+
+
+@WRITERS
+def test_a_folder_with_what_no_reader_takes_for_data_is_written_to(tmp_path, put, write):
+    kept = {
+        "README.md": "a\ttable\nin\ttabs\n",
+        "notes.md": "read, me\n",
+        "plot.png": "\x89PNG",
+        ".hidden.svm": "1 1:1\n",
+    }
+    for name, content in kept.items():
+        put(name, content)
+    assert read(write(made(), tmp_path)).n_train == 7
+    assert contents(tmp_path).keys() >= kept.keys()
+
+
+@WRITERS
+def test_a_folder_in_a_data_set_that_was_written_before_is_refused(tmp_path, write):
+    for other in (write_npz, write_xc_text):
+        before = contents(other(bare(), tmp_path / other.__name__))
+        with pytest.raises(
+            DataError, match=f"lies in .*{other.__name__}, a data set that it would be read together with"
+        ):
+            write(made(), tmp_path / other.__name__ / "below" / "out")
+        assert contents(tmp_path / other.__name__) == before
+        assert not (tmp_path / other.__name__ / "below").exists()
 
 
 @pytest.mark.parametrize(("first", "second"), [(write_xc_text, write_npz), (write_npz, write_xc_text)])
@@ -251,3 +346,28 @@ def test_a_full_disk_is_named_and_leaves_the_data_set_that_was_there(tmp_path, w
             write(bare(300, 2_000), out)
         assert contents(out) == before
         assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from xmlcore.atomic import scratch_in
+
+with scratch_in(Path(sys.argv[1])) as scratch:
+    (scratch / "train.txt").write_bytes(b"0" * 1000)
+    os.kill(os.getpid(), int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_what_a_killed_writing_left_is_removed_by_the_next_and_what_one_that_lives_writes_is_not(tmp_path, how):
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    assert subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(int(how))], env=env).returncode == -how
+    (left,) = tmp_path.iterdir()
+    os.utime(left, (0, 0))
+    with scratch_in(tmp_path) as living:
+        assert not left.exists()
+        os.utime(living, (0, 0))
+        write_npz(made(), tmp_path)
+        assert living.is_dir()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
