@@ -5,7 +5,7 @@ import pandas  # noqa: F401
 import plotly.graph_objects as go
 import streamlit as st
 
-st.set_page_config(page_title="XML-ridge dashboard", page_icon=":material/monitoring:", layout="wide")
+st.set_page_config(page_icon=":material/monitoring:", layout="wide")
 # A browser's first chart comes with five megabytes of script, which it reads for a second and more. A chart that nobody
 # sees, drawn before the imports below, has it do so while the server begins, and not when the numbers are there. Plotly
 # takes numpy and pandas as it finds them, which may be half imported by another session: so they are imported first.
@@ -21,8 +21,10 @@ if "_begun" not in st.session_state:
 from pages.shared import behind, controls, frame, model, preparing, settings, show, sources, status  # noqa: E402
 
 page = frame.navigation()
+st.set_page_config(page_title=f"{page.title} · XML-ridge dashboard")
 with hidden:  # where it takes no room above the page
     show.styles()
+show.title(page.title)
 names = sources.names()
 settings.note_refusals(names)
 settings.take_link()

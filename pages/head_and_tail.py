@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import frame, mirror, model, show
 from pages.shared import head_tail_labels as labels_of
-from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent
+from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent, in_words
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import counted, hold_in_link, own_lambda_text
@@ -66,7 +66,8 @@ def gains_and_losses() -> None:
             name="gains_by_frequency",
             caption=f"The bars sum to {name}: {show.percent(parts.ridge.sum())} and, with PS, "
             f"{show.percent(parts.ps.sum())}, of {answer.rows_text}.",
-            alt=f"Bars: what labels of each training frequency contribute to {name}, before and after weighting",
+            alt=f"Bars: what labels of each training frequency contribute to {name}, in points. "
+            f"{in_words(bins.names, parts.ridge, parts.ps)}",
             data=lambda: pd.DataFrame(
                 {
                     "training instances": bins.names,
@@ -88,7 +89,8 @@ def gains_and_losses() -> None:
             name="recall_by_frequency",
             caption="Of all pairs of a test instance and one of its labels in the bin, the share whose label is "
             f"{'' if K == 1 else 'among '}the {show.first_labels(K)}.",
-            alt=f"Bars: recall at {K} of labels of each training frequency, before and after weighting",
+            alt=f"Bars: recall at {K} of labels of each training frequency, in percent. "
+            f"{in_words(bins.names, recall.ridge, recall.ps)}",
             data=lambda: pd.DataFrame(
                 {
                     "training instances": bins.names,
@@ -146,7 +148,8 @@ def head_torso_and_tail() -> None:
             ),
             name="shares_of_head_and_tail",
             caption=shares_caption(parts, f"P@{K}"),
-            alt=f"Bars: share of tail, torso and head in P@{K}, before and after weighting",
+            alt=f"Bars: share of tail, torso and head in P@{K}, in percent. "
+            f"{in_words(bins.names, parts.ridge_shares, parts.ps_shares)}",
             data=lambda: pd.DataFrame(
                 {
                     "part": bins.names,

@@ -45,9 +45,10 @@ with st.container(horizontal=True, gap="xsmall"):
     part = st.segmented_control(
         "Part", parts, default=parts[0], required=True, key="part", bind="query-params", label_visibility="collapsed"
     )
-    for arrow, key, place in (("←", "part_before", parts.index(part) - 1), ("→", "part_after", parts.index(part) + 1)):
+    at = parts.index(part)
+    for label, key, place in (("← Previous", "part_before", at - 1), ("Next →", "part_after", at + 1)):
         target = parts[place] if 0 <= place < len(parts) else None
-        st.button(arrow, key=key, disabled=target is None, on_click=go_to, args=(target,), help=target)
+        st.button(label, key=key, disabled=target is None, on_click=go_to, args=(target,), help=target)
 
 
 def steps(step: learn_steps.Step) -> None:

@@ -30,7 +30,7 @@ STYLE = """<style>
 .st-key-lecture_numbers td:first-child { font-size: clamp(0.8rem, 1.9vw, 1.4rem); }
 .st-key-lecture_numbers :is(th, td):first-child { text-align: left; }
 .st-key-lecture_which p, .stMain [data-testid="stCaptionContainer"] p { font-size: clamp(1rem, 1.5vw, 1.25rem); }
-.stApp:has([data-testid="stSidebar"][aria-expanded="false"]) .st-key-lecture_hint { display: none; }
+.stApp:has([data-testid="stExpandSidebarButton"]) .st-key-lecture_hint { display: none; }
 @media (min-width: 641px) {
   [class*="st-key-chart_"] > [data-testid="stLayoutWrapper"] > [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
 }

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import behind, frame, model, paths, sample, search, show
-from pages.shared.contribution import by_bin, contribution_bars, in_percent
+from pages.shared.contribution import by_bin, contribution_bars, in_percent, in_words
 from pages.shared.settings import SWITCH
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, curves, tradeoff
@@ -32,7 +32,8 @@ for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
             contribution_bars(parts, by_bin(ghost, metric, bins) if ghost else None, height=270),
             name=f"contributions_{metric}",
             caption=f"The bars sum to {name}: {before} and, with PS, {after}.",
-            alt=f"Bars: what labels of each training frequency contribute to {name}, for both variants",
+            alt=f"Bars: what labels of each training frequency contribute to {name}, in points. "
+            f"{in_words(bins.names, parts.ridge, parts.ps)}",
             data=lambda parts=parts: pd.DataFrame(
                 {"training instances": bins.names, **in_percent(parts.ridge, parts.ps)}
             ),

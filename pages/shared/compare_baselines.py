@@ -128,12 +128,11 @@ def _button(answer: Answer, baseline: Baseline) -> None:
         )
     elif _result(answer, key) is None:
         st.button(
-            "Train",
+            f"Train {title}",
             key=f"train_{key}",
             on_click=_train,
             args=(answer, key),
             disabled=not baseline.is_installed,
-            help=f"Train {title}",
         )
 
 

@@ -209,7 +209,6 @@ def _reset_and_hold(settings: Settings) -> None:
         st.button(
             "Release" if held() else "Hold",
             key="hold_button",
-            type="primary" if held() else "secondary",
             on_click=toggle_hold,
             help="Keeps the present setting as a ghost on cards and charts, to compare with, until you release it.",
             width="stretch",

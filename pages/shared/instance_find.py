@@ -170,7 +170,7 @@ def go(row: int, label: int | None = None) -> None:
 
 def controls(answer: Answer) -> None:
     """Search, filter, the list of what was found, and the way to the one before and after."""
-    search, filters, choice, steps = st.columns([3, 3, 3, 2], vertical_alignment="bottom")
+    search, filters, choice, steps = st.container(key="find_controls").columns(4, vertical_alignment="bottom")
     with search:
         text = _search_field(answer)
     with filters:
@@ -240,7 +240,7 @@ def _found_list(data: Dataset, rows: np.ndarray) -> None:
 def _steps(rows: np.ndarray, at: int | None) -> None:
     """Buttons to the instances before and after the place of the shown one; at: None where it is not among the rows."""
     before, after = _neighbours(rows, at)
-    for label, target, which_way in (("←", before, "before"), ("→", after, "after")):
+    for label, target, which_way in (("Prev", before, "before"), ("Next", after, "after")):
         st.button(
             label,
             key=f"instance_{which_way}",

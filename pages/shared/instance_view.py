@@ -34,15 +34,21 @@ STYLE = """<style>
 .inst small { font-size: .82rem; opacity: .8; }
 .inst table { width: 100%; border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 .inst th { text-align: left; font-weight: 600; font-size: .82rem; }
+.inst th.name { font-weight: inherit; font-size: inherit; }
 .inst td, .inst th { padding: .22rem .4rem; border-bottom: 1px solid rgba(128,128,128,.3); vertical-align: top; }
 .inst td.number, .inst th.number { text-align: right; white-space: nowrap; }
-.inst td.name { overflow-wrap: anywhere; min-width: 6.5rem; }
-.inst tr.right td { background: rgba(128,128,128,.14); }
-.inst tr.right td.name { font-weight: 700; }
+.inst .name { overflow-wrap: anywhere; min-width: 6.5rem; }
+.inst .unseen { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+.inst tr.right > * { background: rgba(128,128,128,.14); }
+.inst tr.right .name { font-weight: 700; }
 .inst td.mark { white-space: nowrap; }
 .inst .list-title { font-weight: 600; margin: 0 0 .2rem; }
 .inst .text { white-space: pre-wrap; overflow-wrap: anywhere; max-height: 12rem; overflow-y: auto; }
-@media (max-width: 640px) { .inst .said { display: none; } .inst td, .inst th { padding: .22rem .25rem; } }
+@media (max-width: 640px) {
+  .inst .said { position: absolute; clip-path: inset(50%); }
+  .inst .name { min-width: 4.5rem; }
+  .inst td, .inst th { padding: .22rem .25rem; }
+}
 .inst mark.unknown { background: none; color: inherit; text-decoration: underline dashed 2px; opacity: .7; }
 </style>"""
 
@@ -92,8 +98,13 @@ def among_first(k: int) -> str:
 
 def _named(answer: Answer, entries: list[Listed]) -> str:
     said = {True: " (right)", False: " (wrong)", None: ""}
-    names = [f"<b>{escape(answer.dataset.label_name(entry.label))}</b>{said[entry.right]}" for entry in entries]
+    names = [f"<b>{_isolated(answer.dataset.label_name(entry.label))}</b>{said[entry.right]}" for entry in entries]
     return joined(names)
+
+
+def _isolated(name: str) -> str:
+    """A name as HTML, whose direction of writing leaves what stands around it as it is."""
+    return f"<bdi>{escape(name)}</bdi>"
 
 
 def joined(names: list[str]) -> str:
@@ -107,7 +118,7 @@ def _true_labels(answer: Answer, subject: Subject) -> str:
         places = [subject.places[variant][label] for variant in (RIDGE, RIDGE_PS)]
         missed = min(places) > answer.K
         chips.append(
-            f"<span class='chip{' missed' if missed else ''}'><b>{escape(answer.dataset.label_name(label))}</b> "
+            f"<span class='chip{' missed' if missed else ''}'><b>{_isolated(answer.dataset.label_name(label))}</b> "
             f"<small>on {answer.dataset.label_counts[label]:,} · {SYMBOLS[RIDGE]} {places[0]:,} · "
             f"{SYMBOLS[RIDGE_PS]} {places[1]:,}{' · missed by both' if missed else ''}</small></span>"
         )
@@ -125,7 +136,7 @@ def _features(answer: Answer, subject: Subject) -> str:
     words, kind = kind_of_features(answer), "TF-IDF weight" if weights_are_tfidf(answer) else "weight"
     weights = [f"{value:.2f}".replace("-", "−") for value in values.tolist()]
     chips = [
-        f"<span class='chip'>{escape(answer.dataset.feature_name(feature))} <small>{weight}</small></span>"
+        f"<span class='chip'>{_isolated(answer.dataset.feature_name(feature))} <small>{weight}</small></span>"
         for feature, weight in zip(index.tolist()[:WORDS_SHOWN], weights, strict=False)
     ]
     rest = index.size - len(chips)
@@ -135,7 +146,8 @@ def _features(answer: Answer, subject: Subject) -> str:
 
 def lists(answer: Answer, subject: Subject) -> None:
     """Both lists side by side, with where weighting moved each label."""
-    for column, variant, arrow in zip(st.columns(2), (RIDGE, RIDGE_PS), (_to, _from), strict=True):
+    columns = st.container(key="lists").columns(2)
+    for column, variant, arrow in zip(columns, (RIDGE, RIDGE_PS), (_to, _from), strict=True):
         with column:
             st.html(f"<div class='inst'>{_table(answer, subject, variant, arrow)}</div>")
     st.caption(
@@ -152,7 +164,7 @@ def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[List
         mark = f"<td class='mark'>{sign} <span class='said'>{said}</span></td>" if known else ""
         rows.append(
             f"<tr{' class=right' if entry.right else ''}><td class='number'>{entry.place}</td>"
-            f"<td class='name'>{_breakable(data.label_name(entry.label))}</td>"
+            f"<th scope='row' class='name'><bdi>{_breakable(data.label_name(entry.label))}</bdi></th>"
             f"<td class='number'>{number_text(entry.score, digits)}</td>"
             f"<td class='number'>{data.label_counts[entry.label]:,}</td>"
             f"{mark}<td class='mark'>{arrow(entry, answer.K)}</td></tr>"
@@ -162,8 +174,9 @@ def _table(answer: Answer, subject: Subject, variant: str, arrow: Callable[[List
     color = ON_DARK[variant] if st.context.theme.type == "dark" else LOOKS[variant].color
     return (
         f"<p class='list-title'><span style='color:{color}'>{SYMBOLS[variant]}</span> {variant}</p>"
-        f"<table><thead><tr><th class='number'>#</th><th>Label</th><th class='number'>{score}</th>"
-        f"<th class='number'>Training</th>{'<th></th>' if known else ''}<th>{moved}</th></tr></thead>"
+        f"<table aria-label='The first labels by {variant}'><thead><tr><th class='number'>#</th><th>Label</th>"
+        f"<th class='number'>{score}</th><th class='number'>Training</th>"
+        f"{'<th><span class=unseen>Right or wrong</span></th>' if known else ''}<th>{moved}</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import model, show
-from pages.shared.contribution import by_bin, contribution_bars, in_percent
+from pages.shared.contribution import by_bin, contribution_bars, in_percent, in_words
 from pages.shared.settings import settings_text
 from pages.shared.show import FOUR_NUMBERS, MARKS
 from xmlcore.analysis import frequency_bins
@@ -80,11 +80,7 @@ def contribution_chart(
         name=f"contributions_{name.replace('@', '_at_')}",
         caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}"
         f"{'' if for_a_room else sums}, on {answer.rows_text}.{of_k}{of_psp}",
-        alt=f"Contribution to {name} by training frequency: "
-        + "; ".join(
-            f"{label} {ridge:.2f}, with PS {ps:.2f}"
-            for label, ridge, ps in zip(bins.names, bars[RIDGE], bars[RIDGE_PS], strict=True)
-        ),
+        alt=f"Contribution to {name} by training frequency, in points: {in_words(bins.names, parts.ridge, parts.ps)}",
         data=lambda: pd.DataFrame({"training instances": bins.names, **bars}),
         height="stretch" if for_a_room else "content",
         one_line=for_a_room,

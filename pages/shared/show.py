@@ -31,11 +31,17 @@ DARK_FILTER = (
     "<svg xmlns='http://www.w3.org/2000/svg'><filter id='dark' color-interpolation-filters='sRGB'>"
     f"<feColorMatrix values='{DARK_COLORS}'/></filter></svg>"
 )
-DARK_CHARTS = f"""<style>
-.js-plotly-plot .main-svg {{ filter: url("data:image/svg+xml,{quote(DARK_FILTER)}#dark"); }}
-.js-plotly-plot .main-svg {{ background: transparent !important; }}
-.js-plotly-plot .bg {{ fill: none !important; }}
+DARK = f"""<style>
+@media (forced-colors: none) {{
+  .js-plotly-plot .main-svg {{ filter: url("data:image/svg+xml,{quote(DARK_FILTER)}#dark"); }}
+  .js-plotly-plot .main-svg {{ background: transparent !important; }}
+  .js-plotly-plot .bg {{ fill: none !important; }}
+}}
+/* On the dark theme's blue, which is light enough to be read as text, white could not be read. */
+[data-testid="stBaseButton-primary"] p {{ color: #0E1117; }}
 </style>"""
+# Streamlit writes captions in a grey that is hard to read on white, and much that is needed stands in them.
+LIGHT = '<style>.stApp [data-testid="stCaptionContainer"] { opacity: 0.75; }</style>'
 LAYOUT = """<style>
 .stMainBlockContainer { padding: 4rem 2rem 2rem; }
 [data-testid="stSidebarUserContent"] { padding-bottom: 1rem; }
@@ -43,7 +49,7 @@ LAYOUT = """<style>
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .stApp :is(.st-key-drawn_count, .st-key-drawn_count_early) { display: none; }
 .image-buttons { display: flex; gap: 0.75rem; }
-.image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; }
+.image-buttons button { all: unset; cursor: pointer; font-size: 0.875rem; min-width: 24px; min-height: 24px; }
 .image-buttons button:is(:hover, :focus-visible) { text-decoration: underline; }
 .image-buttons button:focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
 /* λ is stepped by factors, with the buttons beside its field: the room of + and − goes to its digits. */
@@ -53,22 +59,34 @@ LAYOUT = """<style>
 .stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { display: grid; grid-auto-flow: column; }
 .stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { grid-auto-columns: minmax(0, 1fr); }
 .stApp :is(.st-key-cards_ridge, .st-key-cards_ps) > * { width: auto; min-width: 0; }
-@media (min-width: 641px) { .stApp :has(> .st-key-body_controls) { display: none; } }
+/* Columns with their least width: those without room begin a new line. */
+.st-key-find_controls [data-testid="stColumn"] { min-width: min(10rem, 100%); }
+.st-key-lists [data-testid="stColumn"] { min-width: min(24rem, 100%); }
+/* A screen of 768 pixels at most begins with its sidebar folded. */
+@media (min-width: 769px) { .stApp :has(> .st-key-body_controls) { display: none; } }
+/* Where the second row's names stand above it already, they are there to be heard. */
+.st-key-cards:not(:has([data-testid="stMetricDeltaDescription"])) .st-key-cards_ps [data-testid="stMetricLabel"] {
+  display: block; position: absolute; clip-path: inset(50%);
+}
+.stApp :has(> .page-title) { position: absolute; clip-path: inset(50%); }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 1rem 2rem; }
   .stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { grid: auto-flow / repeat(3, minmax(0, 1fr)); }
   .stApp .st-key-cards:has([data-testid="stMetricDeltaDescription"]) :is(.st-key-cards_ridge, .st-key-cards_ps) {
     grid: auto-flow / repeat(2, minmax(0, 1fr));
   }
-  .st-key-cards [data-testid="stMetricLabel"] { display: flex; }  /* their rows break: each number needs its name */
+  .st-key-cards .st-key-cards_ps [data-testid="stMetricLabel"][data-testid] {  /* their rows break */
+    display: flex; position: static; clip-path: none;
+  }
 }
 </style>"""
 
 
 # Plotly's own menu button saves a chart in one format, cannot be reached by keyboard and is hidden. These buttons press
 # it, with the format that they name.
-IMAGE_BUTTONS = """<div class="image-buttons"><button type="button" title="Save as a drawing">SVG</button>
-<button type="button" title="Save as a picture">PNG</button></div>"""
+IMAGE_BUTTONS = """<div class="image-buttons">
+<button type="button" title="Save as a drawing" aria-label="SVG of {name}">SVG</button>
+<button type="button" title="Save as a picture" aria-label="PNG of {name}">PNG</button></div>"""
 SAVE_IMAGE = """<script>
 document.onclick = event => {
   const button = event.target.closest(".image-buttons button");
@@ -85,8 +103,13 @@ document.onclick = event => {
 
 def styles() -> None:
     """The few rules that Streamlit has no setting for."""
-    dark = DARK_CHARTS if st.context.theme.type == "dark" else ""
-    st.html(LAYOUT + dark + SAVE_IMAGE, unsafe_allow_javascript=True)
+    theme = DARK if st.context.theme.type == "dark" else LIGHT
+    st.html(LAYOUT + theme + SAVE_IMAGE, unsafe_allow_javascript=True)
+
+
+def title(page: str) -> None:
+    """The page's heading, for who hears the page; others see which page is chosen in the menu."""
+    st.html(f'<h1 class="page-title">{page}</h1>')
 
 
 def chart(
@@ -123,7 +146,7 @@ def chart(
         below = st.container(horizontal=True, vertical_alignment="top") if one_line else st.container(gap="xsmall")
         below.caption(caption)
         with below.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content"):
-            st.html(IMAGE_BUTTONS, width="content")
+            st.html(IMAGE_BUTTONS.format(name=name.replace("_", " ")), width="content")
             st.download_button(
                 "CSV",
                 data=lambda: data().to_csv(index=False).encode(),

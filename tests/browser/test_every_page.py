@@ -48,6 +48,9 @@ def test_the_page_fits_every_width_its_charts_are_complete_and_the_keyboard_alon
 ):
     page = visit(f"{server.url}/{path}", width=1440, height=900)
     main = page.locator("[data-testid='stMain']")
+    title = next(entry.title for entry in PAGES if Path(entry.path).stem == (path or "tune"))
+    assert page.title() == f"{title} · XML-ridge dashboard"
+    assert page.get_by_role("heading", level=1).all_inner_texts() == [title]
     grounds = set()
     for width, scheme in ((1440, "light"), (1440, "dark"), (390, "dark"), (390, "light")):
         page.set_viewport_size({"width": width, "height": 900})
@@ -138,10 +141,48 @@ def test_a_chart_of_the_dark_theme_keeps_the_pages_ground_while_it_fades(server,
     assert shown == tuple(map(int, re.findall(r"\d+", ground)))
 
 
-def test_on_a_narrow_screen_lambda_and_a_are_in_the_body_too(server, visit):
-    page = visit(server.url, width=390, height=844)
+@pytest.mark.parametrize("width", [390, 760])
+def test_where_the_sidebar_is_folded_at_first_lambda_and_a_are_in_the_body_too(server, visit, width):
+    page = visit(server.url, width=width, height=844)
+    assert page.get_by_test_id("stExpandSidebarButton").is_visible()
     body = page.locator(".st-key-body_controls")
     assert body.is_visible()
     handle = body.get_by_role("group", name="A", exact=True).get_by_role("slider").first
     handle.press("ArrowRight")
     page.wait_for_url("**A=0.56**")
+
+
+TABLES = """() => [...document.querySelectorAll(".inst table")].map(table => table.getBoundingClientRect())
+    .map(({left, right, top, bottom}) => ({left, right, top, bottom}))"""
+
+
+@pytest.mark.parametrize("width", [720, 960, 1152])
+def test_the_two_lists_of_an_instance_never_lie_on_each_other(server, visit, width):
+    page = visit(f"{server.url}/instances?instance=3000", width=width)
+    page.wait_for_function("document.querySelectorAll('.inst table').length === 2")
+    one, other = page.evaluate(TABLES)
+    assert one["right"] < other["left"] or one["bottom"] < other["top"]
+    assert max(one["right"], other["right"]) < width
+    assert page.locator("[data-testid='stMain']").evaluate("main => main.scrollWidth - main.clientWidth") <= 1
+
+
+def test_each_number_can_be_heard_with_its_name_and_hold_keeps_the_focus(server, visit):
+    page = visit(server.url)
+    names = [f"{name}@{k}" for name in ("P", "PSP") for k in (1, 3, 5)]
+    heard = page.locator("[data-testid='stMain']").aria_snapshot()
+    for name in (*names, *(f"{name} with PS" for name in names)):
+        assert f"- paragraph: {name}\n" in heard
+    for before, after in (("Hold", "Release"), ("Release", "Hold")):
+        page.get_by_role("button", name=before, exact=True).press("Enter")
+        page.get_by_role("button", name=after, exact=True).wait_for()
+        wait_until_idle(page)
+        assert page.evaluate("document.activeElement.innerText") == after
+
+
+def test_the_lectures_hint_goes_with_the_sidebar(server, visit):
+    page = visit(f"{server.url}/lecture", width=1440)
+    hint = page.locator(".st-key-lecture_hint")
+    assert hint.is_visible()
+    page.get_by_test_id("stSidebar").hover()
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    hint.wait_for(state="hidden")

@@ -152,7 +152,7 @@ def test_back_walks_over_the_instances_and_to_the_search_of_an_earlier_page(serv
     page.wait_for_url("**find=chess**")
     wait_until_idle(page)
     first, at_first = main.get_by_role("heading").first.inner_text(), page.url
-    page.get_by_role("button", name="→").click()
+    page.get_by_role("button", name="Next").click()
     page.wait_for_function("at => location.href !== at", arg=at_first)
     wait_until_idle(page)
     assert main.get_by_role("heading").first.inner_text() != first
