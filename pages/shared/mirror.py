@@ -15,6 +15,7 @@ the old value: Streamlit takes that for a change and would undo what was set. Tw
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,8 @@ _PUT, _COUNT = "_put", "_put_count"
 @dataclass
 class _Drawn:
     key: str = ""
+    # After a restart of the server a browser sends what it had under the last session's keys, and tells of no change.
+    session: str = field(default_factory=lambda: secrets.token_hex(4))
     first: Any = None
     shape: tuple = ()
     values: dict[str, Any] = field(default_factory=dict)  # under each key so far, as last drawn or moved
@@ -49,7 +52,7 @@ def key_of(name: str, value: Any, *shape: object) -> str:
     """
     drawn = st.session_state.setdefault(f"_{name}", _Drawn())
     if not drawn.values or drawn.values[drawn.key] != value or drawn.shape != shape:
-        drawn.key, drawn.first, drawn.shape = f"{name}_{len(drawn.values)}", value, shape
+        drawn.key, drawn.first, drawn.shape = f"{name}_{drawn.session}_{len(drawn.values)}", value, shape
         drawn.values[drawn.key] = value
     return drawn.key
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.shared import behind, frame, model
 from pages.shared.model import Progress
+from xmlcore import DataError
 
 PATIENCE = 10.0  # seconds, from the beginning of the work
 AT_FIRST = (1e-2, 1e3)  # the λ slider's range until the data set's own is known
@@ -34,6 +35,8 @@ class Preparation:
     def _run(self) -> None:
         try:
             model.model_of(self.title, self.features, self.progress)
+        except MemoryError:
+            self.error = DataError("there is not enough memory for these features")
         except Exception as error:  # raised again for the pages that wait
             self.error = error
         finally:

@@ -175,6 +175,12 @@ def test_a_browser_is_told_of_the_data_set_before_it_is_loaded(monkeypatch):
     assert int(app.text_input(key=mirror.DRAWN_EARLY).value) > before
 
 
+def test_a_browser_has_no_value_of_an_earlier_session_for_a_mirrored_control():
+    first, second = ({slider.key for slider in start().select_slider} for _ in range(2))
+    assert len(first) == len(second) == 2
+    assert not first & second
+
+
 def test_a_control_may_go_back_to_its_old_value_once_the_new_one_is_drawn():
     app = start()
     app.sidebar.button(key="reg_lambda_double").click().run()

@@ -37,6 +37,13 @@ def goes_on(monkeypatch):
             del model.model_of.cache[title, features]
 
 
+def until(condition) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def told(app) -> list[str]:
     every = [each.proto.text for each in app.get("progress")] + [each.value for each in app.info]
     return [text for text in every if "is being made ready" in text]
@@ -50,6 +57,9 @@ def at_the_end(app):
 
 def test_how_far_it_is_and_that_one_may_go_on_is_told_until_it_is_there(goes_on):
     app = start(data="Debtags", features=SLOW, A="0.7", search="true")
+    (work,) = preparing._running.values()
+    until(lambda: work.progress.stage == "embeddings")
+    app.run()
     assert not app.exception
     (text,) = told(app)
     assert text.startswith("Debtags is being made ready: embeddings, ")
@@ -89,10 +99,14 @@ def test_visitors_who_ask_for_the_same_wait_for_one_piece_of_work(goes_on):
     assert time.monotonic() - started < preparing.PATIENCE + 5
 
 
-def test_why_it_failed_is_told_and_the_usual_features_take_its_place(goes_on, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "told_of_it"),
+    [(DataError("features: no model"), "no model"), (MemoryError(), "not enough memory for these features")],
+)
+def test_why_it_failed_is_told_and_the_usual_features_take_its_place(goes_on, monkeypatch, error, told_of_it):
     def fails(*_):
         goes_on.wait(SECONDS)
-        raise DataError("features: no model")
+        raise error
 
     real = model.fit_features
     monkeypatch.setattr(model, "fit_features", lambda *args: (fails if str(args[1]) == SLOW else real)(*args))
@@ -102,7 +116,7 @@ def test_why_it_failed_is_told_and_the_usual_features_take_its_place(goes_on, mo
     monkeypatch.setattr(preparing, "PATIENCE", 60)
     at_the_end(app)
     assert not app.exception
-    assert "no model" in "".join(each.value for each in app.error)
+    assert told_of_it in "".join(each.value for each in app.error)
     assert "usual features" in "".join(each.value for each in app.error)
     assert len(app.metric) == 12
     assert texts(app)
