@@ -148,7 +148,7 @@ def test_the_answer_fits_one_screen(server, visit):
 @pytest.mark.parametrize("hold", ["", "&hold=Debtags~3~false~3~0.55~1.5~5~false~"], ids=["alone", "held"])
 def test_the_numbers_of_both_variants_stand_one_above_another(server, visit, hold):
     page = visit(f"{server.url}/?reg_lambda=30{hold}")
-    for width in (390, 1246, 1280, 1440):
+    for width in (390, 1246, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         wait_until_idle(page)
         rows = [
