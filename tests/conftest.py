@@ -22,8 +22,14 @@ BROWSER = ("tests/browser/test_servers.py", "tests/browser/test_tune.py", "tests
 ORDER = (*BROWSER, "tests/app/", "tests/browser/", "tests/benchmarks/", "tests/unit/")
 
 
+# Its processes of low priority wait for minutes beside a cold server that compiles.
+LATER = "tests/app/test_background.py"
+
+
 def place(nodeid: str) -> int:
     """Where a test stands in the order."""
+    if nodeid.startswith(LATER):
+        return ORDER.index("tests/benchmarks/")
     return next((place for place, beginning in enumerate(ORDER) if nodeid.startswith(beginning)), len(ORDER))
 
 
