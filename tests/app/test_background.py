@@ -242,7 +242,8 @@ def test_the_cache_on_disk_is_told_and_cleared_on_the_data_page(monkeypatch, tmp
     monkeypatch.setattr(data_cache, "store", lambda: kept)
     kept.put("another data set/factorization", {"a": np.zeros(1_000_000, np.int8)})
     app = start()
-    until(lambda: the_model().ready)
+    # Beside the other's: the range of λ, the factorisation and, when it is ready, the projection.
+    until(lambda: len(kept.entries()) == 4)
     app.switch_page("pages/data.py").run()
     own = sum(entry.bytes for entry in kept.entries()) - kept.entries()[0].bytes
     assert any(f"**{in_units(kept.size())}** of at most" in each.value for each in app.markdown)
