@@ -57,6 +57,7 @@ def visit(browser_context, tabs):
     def open_page(url: str, width: int = 1280, height: int = 720, dark: bool = False):
         page = tabs.pop() if tabs else browser_context.new_page()
         pages.append(page)
+        page.bring_to_front()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if dark else "light")
         page.goto(url)
@@ -67,7 +68,7 @@ def visit(browser_context, tabs):
 
     yield open_page
     for page in pages:
-        page.evaluate("sessionStorage.clear()")
+        page.evaluate("localStorage.clear()")  # whether the sidebar is folded, say
         page.goto("about:blank")
         browser_context.new_cdp_session(page).send("Page.resetNavigationHistory")
         tabs.append(page)
