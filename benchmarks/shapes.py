@@ -46,10 +46,10 @@ from xmlcore import (
     solve_direct,
 )
 from xmlcore.background import submit
-from xmlcore.dataset import n_columns, n_rows
 from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
 from xmlcore.linalg import cross_gram, gram
+from xmlcore.matrices import n_columns, n_rows
 from xmlcore.readers import read, write_npz
 from xmlcore.store import put_features
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import compare_baselines, comparison, frame, model, show
+from pages.shared import answers, compare_baselines, comparison, frame, show
 from pages.shared.contribution import METRICS
 from pages.shared.settings import SWITCH, settings_text
 from xmlcore import DataError
@@ -21,7 +21,7 @@ MOST_ROWS = 200  # of the table instance by instance
 settings = frame.guard()
 names = list(comparison.table_1()["dataset"].unique())
 frame.refuse_others(compare_contribution_to=METRICS, only_different=SWITCH, paper_data=names)
-answer = model.answer(settings)
+answer = answers.answer_at(settings)
 data = answer.dataset
 ours = [
     comparison.row(RIDGE, answer.evaluation.ridge, data.n_labels),

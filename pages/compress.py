@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.shared import behind, frame, model, show
+from pages.shared import answers, behind, frame, show
 from pages.shared import compression as work
 from pages.shared.compress_words import cost_table, kept_table, other_share, slower, verdict
 from xmlcore.figures import Curve, curves
@@ -22,14 +22,14 @@ STYLE = """<style>
 
 settings = frame.guard()
 st.html(STYLE)
-answer = model.answer(settings)
-ghost = model.held_answer(settings)
+answer = answers.answer_at(settings)
+ghost = answers.held_answer(settings)
 quick = work.is_quick(answer.model)
 SHARE_TEXTS = [f"{share:g} %" for share in work.SHARES]
 frame.refuse_others(kept_share=SHARE_TEXTS)
 
 
-def points_now(of: model.Answer, share: float) -> dict[str, SparsePoint]:
+def points_now(of: answers.Answer, share: float) -> dict[str, SparsePoint]:
     """Both variants at the slider's share: computed now where W is small, else from the curve."""
     if quick:
         with behind.visitor_first():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.shared import frame, mirror, model, show
+from pages.shared import answers, frame, mirror, show
 from pages.shared import head_tail_labels as labels_of
 from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent, in_words
 from pages.shared.frame import plain_markdown
@@ -25,8 +25,8 @@ WIDE_AND_NARROW = (5, 3)
 TABLE_HEIGHT = 320  # pixels: with the instances of a chosen row on one screen
 
 settings = frame.guard()
-answer = model.answer(settings)
-ghost = model.held_answer(settings)
+answer = answers.answer_at(settings)
+ghost = answers.held_answer(settings)
 dataset, K = answer.dataset, answer.K
 frame.refuse_others(contribution_to=METRICS, frequency_bins=BINS)
 frame.refuse_range("cuts", CUTS)

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.shared import frame, model
+from pages.shared import answers, frame
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
 from pages.shared.frame import plain_markdown
@@ -18,7 +18,7 @@ MISSING = 50
 
 settings = frame.guard()
 frame.refuse_others(explained=[RIDGE, RIDGE_PS])
-answer = model.answer(settings)
+answer = answers.answer_at(settings)
 data = answer.dataset
 
 
@@ -43,7 +43,7 @@ def missing() -> None:
         "for a label that is there and 0 for one that is not. Some of these labels may be missing from the data rather "
         "than wrong: that is why there are propensities. Choose a row to see why."
     )
-    scores = model.scores_on_test(answer.model, settings.reg_lambda)
+    scores = answers.scores_on_test(answer.model, settings.reg_lambda)
     strongest = missing_labels(answer.evaluation.ridge.top[:, : answer.K], scores, data.Y_test, MISSING)
     rows, labels = strongest.row.tolist(), strongest.label.tolist()
     if not rows:

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.shared import frame, learn_steps, model, show
+from pages.shared import answers, frame, learn_steps, show
 from pages.shared.learn_board import contribution_chart, four_numbers, held_text
 from pages.shared.learn_example import A_RANGE, B_RANGE, LAMBDAS, bench, sliders, unused_sliders
 from pages.shared.learn_questions import DATA, QUESTIONS
@@ -80,7 +80,7 @@ def questions() -> None:
         bind="query-params",
     )
     question = QUESTIONS[number - 1]
-    answer, ghost = model.answer(settings), model.held_answer(settings)
+    answer, ghost = answers.answer_at(settings), answers.held_answer(settings)
     left, right = st.columns([4, 7], gap="medium")
     with left:
         st.markdown(f"##### {question.question}")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import frame, model
+from pages.shared import answers, frame, model
 from pages.shared.controls import body_controls, times
 from pages.shared.learn_board import contribution_chart, four_numbers, held_text, name_of, numbers_of
 from pages.shared.show import FOUR_NUMBERS
@@ -54,7 +54,7 @@ with st.container(key="lecture_controls", horizontal=True, vertical_alignment="c
     body_controls(settings, model.lambda_range_of)
 
 # The four numbers of both variants, and the labels that one of them comes from.
-answer, ghost = model.answer(settings), model.held_answer(settings)
+answer, ghost = answers.answer_at(settings), answers.held_answer(settings)
 numbers = numbers_of(answer)
 # With fewer labels, the address has the names with K cut; it may still have one from before.
 frame.refuse_others(lecture_chart=dict.fromkeys([*FOUR_NUMBERS, *(name_of(answer, number) for number in numbers)]))

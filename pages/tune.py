@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.shared import behind, frame, model, paths, sample, search, show
+from pages.shared import answers, behind, frame, paths, sample, search, show
 from pages.shared.contribution import by_bin, contribution_bars, in_percent, in_words
 from pages.shared.settings import SWITCH
 from xmlcore.analysis import frequency_bins
@@ -14,8 +14,8 @@ from xmlcore.metrics import SHORT_NAMES
 
 settings = frame.guard()
 frame.refuse_others(search=SWITCH)
-answer = model.answer(settings)
-ghost = model.held_answer(settings)
+answer = answers.answer_at(settings)
+ghost = answers.held_answer(settings)
 bins = frequency_bins(answer.dataset.label_counts, "tens")
 
 

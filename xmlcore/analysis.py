@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_whole
-from xmlcore.dataset import as_labels
 from xmlcore.evaluation import Evaluation, VariantResult
+from xmlcore.matrices import as_labels
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.propensity import as_weights
 

@@ -21,7 +21,8 @@ from scipy import sparse
 
 from xmlcore.background import Report, Task, submit
 from xmlcore.checks import DataError
-from xmlcore.dataset import Dataset, Features, as_blocks
+from xmlcore.dataset import Dataset
+from xmlcore.matrices import Features, as_blocks
 from xmlcore.readers import write_xc_text
 from xmlcore.store import Store, get_features, put_features
 

@@ -21,10 +21,11 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_number
-from xmlcore.dataset import Dataset, as_blocks
+from xmlcore.dataset import Dataset
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
 from xmlcore.features import LARGEST_DIRECTIONS
+from xmlcore.matrices import as_blocks
 from xmlcore.memory import free_memory
 from xmlcore.products import SCATTERED_AS_DENSE
 from xmlcore.range_finder import BLOCK_BYTES

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, check_reg_lambda
-from xmlcore.dataset import Block, Features, as_blocks, n_columns, n_rows
 from xmlcore.inputs import check_features, check_training
+from xmlcore.matrices import Block, Features, as_blocks, n_columns, n_rows
 
 
 def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_whole
-from xmlcore.dataset import Features, as_mask
+from xmlcore.matrices import Features, as_mask
 from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
 from xmlcore.products import chunks

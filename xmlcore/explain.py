@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_number, as_whole
-from xmlcore.dataset import Features, as_labels, n_rows
+from xmlcore.matrices import Features, as_labels, n_rows
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.ridge import RidgeFactorization
 

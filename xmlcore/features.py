@@ -23,8 +23,9 @@ from scipy import sparse
 
 from xmlcore import linalg, products
 from xmlcore.checks import DataError
-from xmlcore.dataset import Block, Dataset, Features, as_blocks
+from xmlcore.dataset import Dataset
 from xmlcore.embeddings import embed_texts, shipped_table
+from xmlcore.matrices import Block, Features, as_blocks
 from xmlcore.progress import Progress, unheard
 from xmlcore.projection import random_projection
 from xmlcore.range_finder import RangeSVD, truncated_svd

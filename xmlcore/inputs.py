@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_indices
-from xmlcore.dataset import Block, Features, as_blocks, as_labels, n_columns, n_rows
+from xmlcore.matrices import Block, Features, as_blocks, as_labels, n_columns, n_rows
 
 Rows = slice | np.ndarray
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from xmlcore.background import Report
 from xmlcore.checks import DataError
-from xmlcore.dataset import n_columns, n_rows
 from xmlcore.lapack import symmetric_eigen
+from xmlcore.matrices import n_columns, n_rows
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, get_features
 

@@ -39,7 +39,8 @@ import numpy as np
 
 from xmlcore import products
 from xmlcore.checks import DataError, as_indices, as_list, check_reg_lambda
-from xmlcore.dataset import as_groups, take_rows
+from xmlcore.dataset import as_groups
+from xmlcore.matrices import take_rows
 
 if TYPE_CHECKING:
     from xmlcore.ridge import RidgeFactorization

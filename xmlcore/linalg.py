@@ -1,6 +1,6 @@
 """Gram matrices and Cholesky solves: arrays in, arrays out, no labels.
 
-Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`).
+Matrices of features come as blocks (see `xmlcore.matrices.as_blocks`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from scipy import sparse
 from scipy.linalg import norm
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Block
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
+from xmlcore.matrices import Block
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
 
 _BYTES_AT_ONCE = 32 << 20

@@ -23,7 +23,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_whole
-from xmlcore.dataset import as_labels
+from xmlcore.matrices import as_labels
 from xmlcore.propensity import as_weights
 
 

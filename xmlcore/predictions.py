@@ -24,7 +24,7 @@ from scipy import sparse
 
 from xmlcore.atomic import whole_file
 from xmlcore.checks import DataError, as_array, as_whole
-from xmlcore.dataset import as_mask
+from xmlcore.matrices import as_mask
 from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive

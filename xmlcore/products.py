@@ -1,6 +1,6 @@
 """Products of dense and sparse matrices, by rows in compiled loops or by BLAS, summed in float64.
 
-Matrices of features come as blocks (see `xmlcore.dataset.as_blocks`). Compiled kernels take pointers in int64 and
+Matrices of features come as blocks (see `xmlcore.matrices.as_blocks`). Compiled kernels take pointers in int64 and
 indices in int32, so that each is compiled once for each type of value. Every output row belongs to one thread, so no
 result depends on the number of threads.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numba import config, njit
 from scipy import sparse
 
-from xmlcore.dataset import Block
+from xmlcore.matrices import Block
 
 SCATTERED_AS_DENSE = 40
 """A sum over scattered entries handles about one pair of them in the time in which BLAS handles so many."""

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_whole
-from xmlcore.dataset import Dataset, Features, as_blocks, as_labels
+from xmlcore.dataset import Dataset
+from xmlcore.matrices import Features, as_blocks, as_labels
 
 PAIR_ORDERS = ("together", "jaccard")
 _PAIRS_AT_ONCE = 20_000_000  # entries of a slab of YᵀY: about 240 MB

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_number, as_whole
-from xmlcore.dataset import Dataset, as_labels
+from xmlcore.dataset import Dataset
+from xmlcore.matrices import as_labels
 
 # (A, B) of the data sets for which the model's authors and the Extreme Classification Repository estimated them.
 PROPENSITY_PRESETS: dict[str, tuple[float, float]] = {

@@ -28,10 +28,10 @@ from scipy import sparse
 
 from xmlcore import products
 from xmlcore.checks import DataError, as_whole
-from xmlcore.dataset import as_one_block
 from xmlcore.inputs import as_projection
 from xmlcore.lapack import cholesky_factor, cholesky_solve_factored, symmetric_eigen
 from xmlcore.linalg import check_scale, gram
+from xmlcore.matrices import as_one_block
 from xmlcore.progress import Progress, unheard
 
 BLOCK_BYTES = 1 << 30  # of the larger of X(XᵀZ) and XᵀZ, for one block of columns: the wider, the faster

@@ -18,7 +18,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_indices, as_whole
-from xmlcore.dataset import as_mask, refuse_masked
+from xmlcore.matrices import as_mask, refuse_masked
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
 

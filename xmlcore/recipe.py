@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from scipy import sparse
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Dataset, as_blocks
+from xmlcore.dataset import Dataset
+from xmlcore.matrices import as_blocks
 
 MAX_COUNT = 10_000_000
 MIN_WEIGHT, MAX_WEIGHT = 0.001, 1000.0  # within them no weight is written with an exponent

@@ -21,8 +21,8 @@ from scipy import sparse
 
 from xmlcore import eigen, leaveout, linalg, products
 from xmlcore.checks import DataError, as_array, check_reg_lambda
-from xmlcore.dataset import Block, Features, n_columns, n_rows, take_rows
 from xmlcore.inputs import Rows, as_part, as_projection, check_features, check_projection, check_training
+from xmlcore.matrices import Block, Features, n_columns, n_rows, take_rows
 from xmlcore.memory import as_memory_budget
 from xmlcore.progress import Progress, unheard
 

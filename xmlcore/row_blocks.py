@@ -13,7 +13,7 @@ from scipy import sparse
 from xmlcore import products
 from xmlcore.atomic import writing
 from xmlcore.checks import DataError, as_whole
-from xmlcore.dataset import Features, as_blocks, as_labels, n_columns, n_rows, take_rows
+from xmlcore.matrices import Features, as_blocks, as_labels, n_columns, n_rows, take_rows
 from xmlcore.readers import LIMITS
 from xmlcore.readers.arrays import load_matrix
 from xmlcore.readers.files import DataFile

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_indices, as_list, as_number, as_whole, check_reg_lambda
-from xmlcore.dataset import Dataset, Features, as_groups, as_labels, as_mask, take_instances
+from xmlcore.dataset import Dataset, as_groups, take_instances
 from xmlcore.evaluation import (
     Evaluation,
     blocks_with_features,
@@ -27,6 +27,7 @@ from xmlcore.evaluation import (
     scores_of_variants,
 )
 from xmlcore.leaveout import held_out_scores
+from xmlcore.matrices import Features, as_labels, as_mask
 from xmlcore.progress import Progress, unheard
 from xmlcore.propensity import inverse_propensity as propensity_weights
 from xmlcore.ranking import top_k_both, top_k_weighted

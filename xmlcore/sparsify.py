@@ -21,8 +21,8 @@ from scipy import sparse
 
 from xmlcore.atomic import whole_file
 from xmlcore.checks import DataError, as_array, as_number
-from xmlcore.dataset import Block, Features, as_mask, as_one_block, n_rows
 from xmlcore.evaluation import cut_ks, evaluate_ranking
+from xmlcore.matrices import Block, Features, as_mask, as_one_block, n_rows
 from xmlcore.metrics import Ruler, measured_metrics
 from xmlcore.products import compiled_parts, over_rows
 from xmlcore.progress import Progress, unheard

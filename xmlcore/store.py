@@ -32,7 +32,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_number
-from xmlcore.dataset import Features, as_blocks
+from xmlcore.matrices import Features, as_blocks
 from xmlcore.store_entry import Damaged, open_array, read_manifest, tree_bytes, write_entry
 from xmlcore.units import in_units
 

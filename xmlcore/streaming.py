@@ -24,7 +24,6 @@ from scipy import sparse
 
 from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, check_reg_lambda
-from xmlcore.dataset import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.evaluation import (
     Evaluation,
     cut_ks,
@@ -33,6 +32,7 @@ from xmlcore.evaluation import (
     rank_projected,
 )
 from xmlcore.inputs import as_part, as_projection, check_projection
+from xmlcore.matrices import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.progress import Progress, unheard
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import BLOCK_ROWS, RowBlock, numbered, same_rows, same_widths

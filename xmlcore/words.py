@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Features, as_blocks, n_rows
+from xmlcore.matrices import Features, as_blocks, n_rows
 
 # Letters, digits and underscores, with the signs that end names such as c++, gtk+ and c#.
 WORD = r"\w+[+#]*"

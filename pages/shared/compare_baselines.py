@@ -8,8 +8,9 @@ import streamlit as st
 from cachetools import LRUCache
 
 from pages.shared import behind, frame
+from pages.shared.answers import Answer
 from pages.shared.comparison import cut_to_answer
-from pages.shared.model import Answer, store
+from pages.shared.model import store
 from pages.shared.settings import counted
 from pages.shared.sizes import held_bytes
 from xmlcore import DataError

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from pages.shared import sources
+from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
-from pages.shared.model import Answer
 from pages.shared.settings import K_MAX, settings_text
 from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from pages.shared.answers import Answer
 from pages.shared.compression import sizes
-from pages.shared.model import Answer
 from pages.shared.settings import own_lambda_text
 from pages.shared.show import MAIN_METRICS
 from xmlcore.figures import RIDGE, RIDGE_PS

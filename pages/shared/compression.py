@@ -14,12 +14,13 @@ from cachetools import LRUCache, cached
 from scipy import sparse
 
 from pages.shared import behind
-from pages.shared.model import Answer, Model, scores_on_test
+from pages.shared.answers import Answer, scores_on_test
+from pages.shared.model import Model
 from pages.shared.settings import K_MAX
 from pages.shared.sizes import held_bytes
 from xmlcore import RidgeFactorization, compress, evaluate_scores, save_sparse_weights, sparse_weights, weight_sizes
-from xmlcore.dataset import as_blocks, n_rows, take_rows
 from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.matrices import as_blocks, n_rows, take_rows
 from xmlcore.metrics import METRICS, make_ruler
 from xmlcore.products import multiply
 from xmlcore.progress import Progress, unheard

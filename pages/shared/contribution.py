@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from pages.shared.model import Answer
+from pages.shared.answers import Answer
 from xmlcore.analysis import Contributions, FrequencyBins, contributions
 from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
 from xmlcore.metrics import SHORT_NAMES

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from cachetools import LRUCache, cached
 
-from pages.shared.model import Answer, Model, scores_on_test
+from pages.shared.answers import Answer, scores_on_test
+from pages.shared.model import Model
 from pages.shared.sizes import held_bytes
 from xmlcore import (
     Explanation,
@@ -17,8 +18,8 @@ from xmlcore import (
     solve_direct,
     top_k,
 )
-from xmlcore.dataset import Features, as_blocks, take_rows
 from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.matrices import Features, as_blocks, take_rows
 from xmlcore.ranking import label_ranks
 
 KEPT_BYTES = 16 << 20  # of typed documents' scores, and as much of votes

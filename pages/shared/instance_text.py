@@ -7,9 +7,9 @@ from html import escape
 
 import streamlit as st
 
+from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_view import STYLE, joined
-from pages.shared.model import Answer
 from pages.shared.settings import counted
 from xmlcore import DataError, catalog_entries
 from xmlcore.words import WORD, count_words, tokenize, unknown_words

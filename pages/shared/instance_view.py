@@ -12,9 +12,9 @@ import streamlit as st
 
 from pages.shared import frame, mirror, show
 from pages.shared import instance_find as find
+from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features, weights_are_tfidf
-from pages.shared.model import Answer
 from pages.shared.settings import counted, lambda_text, own_lambda_text
 from pages.shared.show import SYMBOLS
 from xmlcore import Dataset, Explanation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.shared import model, show
+from pages.shared import answers, show
 from pages.shared.contribution import by_bin, contribution_bars, in_percent, in_words
 from pages.shared.settings import settings_text
 from pages.shared.show import FOUR_NUMBERS, MARKS
@@ -16,7 +16,7 @@ from xmlcore.metrics import SHORT_NAMES
 ROOM_FONT = 18
 
 
-def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
+def four_numbers(answer: answers.Answer, ghost: answers.Answer | None) -> None:
     """P@1, P@5, PSP@1 and PSP@5 of both variants, in percent, with those of a held setting small beside them.
 
     Each is there once: with one label, P@5 is P@1.
@@ -31,23 +31,23 @@ def four_numbers(answer: model.Answer, ghost: model.Answer | None) -> None:
     st.markdown("\n".join(lines))
 
 
-def held_text(ghost: model.Answer) -> str:
+def held_text(ghost: answers.Answer) -> str:
     """What the small numbers are."""
     return f"Small: held, at {settings_text(ghost.settings)}."
 
 
-def numbers_of(answer: model.Answer) -> list[str]:
+def numbers_of(answer: answers.Answer) -> list[str]:
     """Those of FOUR_NUMBERS that are not the same when K is cut; P@5 and PSP@5 are always among them."""
     return list({name_of(answer, number): number for number in FOUR_NUMBERS}.values())
 
 
-def name_of(answer: model.Answer, number: str) -> str:
+def name_of(answer: answers.Answer, number: str) -> str:
     """A number's name, where K is cut to the labels that there are: P@3 for P@5 where they are three."""
     metric, k = FOUR_NUMBERS[number]
     return f"{SHORT_NAMES[metric]}@{min(k, answer.dataset.n_labels)}"
 
 
-def _values(answer: model.Answer, name: str) -> list[str]:
+def _values(answer: answers.Answer, name: str) -> list[str]:
     variant = answer.evaluation.ridge if name == RIDGE else answer.evaluation.ps
     # A data set with fewer than five labels has no metric at 5: K is cut to their number.
     cut = [(metric, min(k, answer.dataset.n_labels)) for metric, k in map(FOUR_NUMBERS.get, numbers_of(answer))]
@@ -55,7 +55,7 @@ def _values(answer: model.Answer, name: str) -> list[str]:
 
 
 def contribution_chart(
-    answer: model.Answer, ghost: model.Answer | None, number: str, *, height: int, for_a_room: bool = False
+    answer: answers.Answer, ghost: answers.Answer | None, number: str, *, height: int, for_a_room: bool = False
 ) -> None:
     """What labels of each training frequency contribute to one of the four numbers; a held setting as outlines.
 

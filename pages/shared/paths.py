@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from pages.shared import behind, model, sources
+from pages.shared import answers, behind, sources
 from pages.shared.settings import K_MAX
 from xmlcore import Evaluation
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
@@ -38,7 +38,7 @@ class Point:
 Work = tuple[behind.Filling[Point], behind.Filling[Point]]
 
 
-def paths(answer: model.Answer) -> Work:
+def paths(answer: answers.Answer) -> Work:
     """The path on test instances and the held-out path at the answer's A and B; the model must be ready."""
     settings = answer.settings
     key = (settings.data, settings.features, settings.A, settings.B, settings.tie_metric)
@@ -49,16 +49,16 @@ def paths(answer: model.Answer) -> Work:
     )
 
 
-def _grid(answer: model.Answer) -> np.ndarray:
+def _grid(answer: answers.Answer) -> np.ndarray:
     return lambda_grid(*answer.model.lambda_range, N_LAMBDAS)
 
 
-def _held_out_rows(answer: model.Answer) -> int:
+def _held_out_rows(answer: answers.Answer) -> int:
     each = 2.0 * answer.model.size * answer.dataset.n_labels * N_LAMBDAS
     return min(answer.dataset.n_train, HELD_OUT_ROWS, max(200, int(HELD_OUT_OPERATIONS / each)))
 
 
-def all_ks(answer: model.Answer) -> tuple[int, ...]:
+def all_ks(answer: answers.Answer) -> tuple[int, ...]:
     """Every K that a slider may be set to."""
     return tuple(range(1, min(K_MAX, answer.dataset.n_labels) + 1))
 
@@ -68,7 +68,7 @@ def point_of(evaluation: Evaluation) -> Point:
     return Point(evaluation.reg_lambda, evaluation.ridge.metrics, evaluation.ps.metrics)
 
 
-def _test_steps(answer: model.Answer, near: float) -> Iterator[Point]:
+def _test_steps(answer: answers.Answer, near: float) -> Iterator[Point]:
     data = answer.dataset
     return map(
         point_of,
@@ -86,7 +86,7 @@ def _test_steps(answer: model.Answer, near: float) -> Iterator[Point]:
     )
 
 
-def _held_out_steps(answer: model.Answer) -> Iterator[Point]:
+def _held_out_steps(answer: answers.Answer) -> Iterator[Point]:
     data, fac = answer.dataset, answer.model.factorization
     path = held_out_path(
         fac,
@@ -103,7 +103,7 @@ def _held_out_steps(answer: model.Answer) -> Iterator[Point]:
     yield from list(map(point_of, path))
 
 
-def held_out_text(answer: model.Answer) -> str:
+def held_out_text(answer: answers.Answer) -> str:
     """Which training instances the held-out curve is of, and what was left out with each."""
     data, rows = answer.dataset, _held_out_rows(answer)
     which = f"about {rows:,} of {data.n_train:,}" if rows < data.n_train else f"{rows:,}"
@@ -128,7 +128,7 @@ def progress_text(work: Work) -> str:
     return f"Held out, at all {held_out.n_steps} values of λ together: {100 * held_out.fraction:.0f} %"
 
 
-def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
+def lines(answer: answers.Answer, work: Work, metric: str) -> list[Curve]:
     """The curves of both variants in percent, solid on test instances and dashed held out, as far as they are there."""
     found = []
     for each, rows, dashed in zip(work, (answer.rows_text, "held out"), (False, True), strict=True):
@@ -140,7 +140,7 @@ def lines(answer: model.Answer, work: Work, metric: str) -> list[Curve]:
     return found
 
 
-def markers(answer: model.Answer, metric: str) -> dict[str, tuple[float, float]]:
+def markers(answer: answers.Answer, metric: str) -> dict[str, tuple[float, float]]:
     """Where each variant stands at an answer's own λ, in percent."""
     evaluation = answer.evaluation
     return {

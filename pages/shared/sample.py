@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pages.shared import behind, model, paths
-from xmlcore.dataset import take_rows
+from pages.shared import answers, behind, paths
+from xmlcore.matrices import take_rows
 from xmlcore.products import chunks
 from xmlcore.row_blocks import RowBlock
 from xmlcore.sampling import sample_interval
 from xmlcore.streaming import evaluate_streamed
 
 
-def whole_test_set(answer: model.Answer) -> behind.Filling[paths.Point]:
+def whole_test_set(answer: answers.Answer) -> behind.Filling[paths.Point]:
     """The answer's setting on all test instances, where the answer is of a sample; the model must be ready."""
     return behind.filling(("whole", answer.settings), lambda: _whole_steps(answer), 1, answer.n_bytes)
 
 
-def _whole_steps(answer: model.Answer) -> Iterator[paths.Point]:
+def _whole_steps(answer: answers.Answer) -> Iterator[paths.Point]:
     data, settings = answer.model.full, answer.settings
 
     def blocks() -> Iterator[RowBlock]:
@@ -38,7 +38,7 @@ def _whole_steps(answer: model.Answer) -> Iterator[paths.Point]:
     yield paths.point_of(evaluation)
 
 
-def intervals(answer: model.Answer) -> dict[str, tuple[float, float]]:
+def intervals(answer: answers.Answer) -> dict[str, tuple[float, float]]:
     """Half the 95 % intervals of P@K and PSP@K without and with PS, in points, where the answer is of a sample."""
     evaluation, Y, n = answer.evaluation, answer.dataset.Y_test, answer.model.full.n_test
     ridge, ps = evaluation.ridge.top, evaluation.ps.top

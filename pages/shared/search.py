@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.shared import behind, model, paths
+from pages.shared import answers, behind, paths
 from pages.shared.settings import lambda_text
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.selection import Setting, frontier, lambda_grid, search_settings
@@ -15,7 +15,7 @@ N_LAMBDAS = 12
 A_VALUES, B_VALUES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
 
 
-def search(answer: model.Answer) -> behind.Filling[Setting]:
+def search(answer: answers.Answer) -> behind.Filling[Setting]:
     """Settings of λ, A and B over a coarse grid, measured on the test instances; the model must be ready."""
     settings, data, ks = answer.settings, answer.dataset, paths.all_ks(answer)
     n_pairs = len(A_VALUES) * len(B_VALUES)
@@ -57,7 +57,7 @@ def plane(found: list[Setting], k: int) -> Plane:
     return Plane(P, PSP, names, frontier(P, PSP))
 
 
-def plane_markers(answer: model.Answer) -> dict[str, tuple[float, float]]:
+def plane_markers(answer: answers.Answer) -> dict[str, tuple[float, float]]:
     """Where each variant stands in the plane, in percent."""
     (_, p), (_, p_ps) = paths.markers(answer, "precision").values()
     (_, psp), (_, psp_ps) = paths.markers(answer, "psprecision").values()

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.shared import behind
+from pages.shared.answers import CARD_KS, Answer
 from pages.shared.frame import plain_markdown
-from pages.shared.model import CARD_KS, Answer
 from pages.shared.settings import counted, own_lambda_text, settings_text
 from pages.shared.settings import held as held_setting
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve

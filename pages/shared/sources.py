@@ -13,10 +13,10 @@ from cachetools import LRUCache
 
 from pages.shared.settings import counted
 from xmlcore import CatalogEntry, DataError, Dataset, catalog_entries, load_dataset
-from xmlcore.dataset import as_blocks
 from xmlcore.downloads import is_downloaded
 from xmlcore.eigen import gram_dtype
 from xmlcore.linalg import check_scale, largest_value, squared_norm
+from xmlcore.matrices import as_blocks
 
 LEAST_TRAIN = 3  # inverse propensities need it
 OWN, OPENED = "_own_data_sets", "_opened_data_sets"

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import behind, frame, model
+from pages.shared import answers, behind, frame, model
 from pages.shared.settings import Settings, counted
 
 HELP = (
@@ -18,7 +18,7 @@ def line(settings: Settings) -> None:
     While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
     """
     of = model.model_of(settings.data, settings.features)
-    _, seconds = st.session_state.get(model.LAST_ANSWER, (None, 0.0))
+    _, seconds = st.session_state.get(answers.LAST_ANSWER, (None, 0.0))
     waiting = of.begun and not of.ready and of.progress.error is None
 
     def told() -> None:

@@ -6,14 +6,14 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from threadpoolctl import threadpool_info
 
-from pages.shared import data_cache, model, sources
+from pages.shared import answers, data_cache, model, sources
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, start
 from tests.full_disk import full_disk
@@ -23,7 +23,7 @@ from xmlcore.synthetic import make_dataset
 from xmlcore.units import in_units
 
 RETRY = "Factorise again"
-CACHES = (model.model_of, model.scores_on_test, model._evaluated)
+CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
 TITLE, MADE = "Made", make_dataset("bibtex", scale=0.5)
 
 
@@ -165,8 +165,8 @@ def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest
 def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatch):
     done = []
 
-    def counted(name: str) -> None:
-        real, together = getattr(model, name), threading.Barrier(4)
+    def counted(module: ModuleType, name: str) -> None:
+        real, together = getattr(module, name), threading.Barrier(4)
 
         def work(*args: object) -> object:
             done.append(name)
@@ -174,14 +174,14 @@ def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatc
                 together.wait(1)  # where nobody waits for the first, all four come here
             return real(*args)
 
-        monkeypatch.setattr(model, name, work)
+        monkeypatch.setattr(module, name, work)
 
-    counted("Model")
-    counted("solve_direct")
+    counted(model, "Model")
+    counted(answers, "solve_direct")
     with ThreadPoolExecutor(4) as visitors:
-        answers = list(visitors.map(lambda _: model._answer(Settings(data=TITLE), ()), range(4)))
+        found = list(visitors.map(lambda _: answers._answer(Settings(data=TITLE), ()), range(4)))
     assert done == ["Model", "solve_direct"]
-    assert len({id(answer.evaluation) for answer in answers}) == 1
+    assert len({id(answer.evaluation) for answer in found}) == 1
 
 
 def test_a_small_matrix_does_not_wait_for_a_large_one(monkeypatch):
@@ -205,13 +205,13 @@ def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():
 
     def scores_of(X: object, P: object, reg_lambda: float) -> np.ndarray:
         asked.append(reg_lambda)
-        return np.empty(model.SCORE_BYTES // 3, np.uint8)
+        return np.empty(answers.SCORE_BYTES // 3, np.uint8)
 
     of = SimpleNamespace(
         full=MADE, dataset=MADE, ready=True, projection=None, factorization=SimpleNamespace(scores_of=scores_of)
     )
     for reg_lambda in (1, 2, 3, 1, 4, 1, 3, 2):
-        model.scores_on_test(of, reg_lambda)
+        answers.scores_on_test(of, reg_lambda)
     assert asked == [1, 2, 3, 4, 2]
 
 
@@ -228,9 +228,9 @@ def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):
 
 def test_an_answer_that_outlives_its_model_is_given_with_the_present_one():
     settings = Settings(data=TITLE)
-    before = model._answer(settings, ())
+    before = answers._answer(settings, ())
     model.model_of.cache.clear()
-    after = model._answer(settings, ())
+    after = answers._answer(settings, ())
     assert after.model is the_model()
     assert after.model is not before.model
     assert after.evaluation is before.evaluation

@@ -6,7 +6,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from pages.shared import behind, compression, model, paths, sample, search, sources
+from pages.shared import answers, behind, compression, model, paths, sample, search, sources
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
@@ -16,7 +16,7 @@ from xmlcore.synthetic import make_dataset
 
 SECONDS = 40
 TITLE, MADE = "Made", make_dataset("bibtex", scale=0.2)
-CACHES = (model.model_of, model.scores_on_test, model._evaluated)
+CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_unfinished_work_counts_what_it_works_with_until_it_is_done():
 
 @pytest.mark.usefixtures("made")
 def test_a_path_keeps_metrics_only_and_an_answer_is_counted_whole(fillings):
-    answer = model._answer(Settings(TITLE), ())
+    answer = answers._answer(Settings(TITLE), ())
     answer.model.start()
     until(lambda: answer.model.ready)
     for work in paths.paths(answer):
@@ -99,7 +99,7 @@ def test_a_path_keeps_metrics_only_and_an_answer_is_counted_whole(fillings):
         assert work.n_bytes < 2_000_000
     evaluation = answer.evaluation
     arrays = (evaluation.ridge.top, evaluation.ps.top, evaluation.ridge.label_hits, evaluation.ps.label_hits)
-    assert model._evaluated.cache.currsize >= sum(array.nbytes for array in arrays) + 2 * answer.theta.nbytes
+    assert answers._evaluated.cache.currsize >= sum(array.nbytes for array in arrays) + 2 * answer.theta.nbytes
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_work_that_fails_behind_a_page_is_told_there_and_can_be_tried_again(
 @pytest.mark.usefixtures("made", "fillings")
 def test_numbers_of_a_sample_have_an_interval_for_both_variants():
     app = start()
-    answer = model._answer(Settings(TITLE), ())
+    answer = answers._answer(Settings(TITLE), ())
     told = next(each.value for each in app.caption if "95 % intervals" in each.value)
     for top in (answer.evaluation.ridge.top, answer.evaluation.ps.top):
         for name, theta in (("P@5", None), ("PSP@5", answer.metric_theta)):

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import compare_baselines, comparison, show
+from pages.shared import answers, compare_baselines, comparison, show
 from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
@@ -19,7 +19,7 @@ from xmlcore.predictions import predictions_from_ranking, predictions_from_score
 
 @pytest.fixture(scope="module")
 def answer():
-    return models.answer(Settings(data="Debtags"))
+    return answers.answer_at(Settings(data="Debtags"))
 
 
 def test_the_page_shows_our_rows_and_the_papers():
@@ -160,7 +160,7 @@ def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_t
 
 @pytest.mark.parametrize("format", ["npz", "text", "csv"])
 def test_our_own_ranking_written_and_imported_has_our_own_numbers(answer, tmp_path, format):
-    ours = predictions_from_scores("ours", models.scores_on_test(answer.model, 3.0), 5)
+    ours = predictions_from_scores("ours", answers.scores_on_test(answer.model, 3.0), 5)
     path = tmp_path / f"ours.{'txt' if format == 'text' else format}"
     write_predictions(path, ours, format)
     other = comparison.read_other(path.name, path.read_bytes(), answer)
@@ -178,7 +178,7 @@ def test_a_file_for_other_rows_is_refused_with_its_name(answer):
 def test_a_file_of_short_lists_stays_in_the_comparison_when_k_is_raised(answer):
     rows = answer.model.full.n_test
     other = comparison.read_other("short.txt", b"0:0.5\n" * rows, answer)
-    wide = models.answer(Settings(data="Debtags", K=20))
+    wide = answers.answer_at(Settings(data="Debtags", K=20))
     found = comparison.evaluate_other(other, wide)
     hits = answer.dataset.Y_test[:, [0]].sum()
     assert found.metrics["precision"][20] == pytest.approx(hits / (20 * rows))

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import behind, compress_words, compression
+from pages.shared import answers, behind, compress_words, compression
 from pages.shared import model as models
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
@@ -42,7 +42,7 @@ def page() -> AppTest:
 
 @pytest.fixture(scope="module")
 def answer(page):
-    return models.answer(Settings(data="Debtags"))
+    return answers.answer_at(Settings(data="Debtags"))
 
 
 def shown(page, table, row, variant) -> float:
@@ -114,7 +114,7 @@ def test_the_curve_is_filled_in_behind_the_page_and_agrees_with_the_slider(page,
     page.session_state["A"] = 0.8
     page.run()
     assert curves_with_points(page) == []
-    answer = models.answer(Settings(data="Debtags", A=0.8))
+    answer = answers.answer_at(Settings(data="Debtags", A=0.8))
     work = completed(compression.curves(answer))
     page.run()
     assert len(curves_with_points(page)) == 2
@@ -153,7 +153,7 @@ def test_a_large_w_is_compressed_behind_a_button(monkeypatch):
     app.run()
     assert not app.table
     next(button for button in app.button if button.label == "Compress W").click().run()
-    answer = models.answer(Settings(data="Debtags", A=0.9))
+    answer = answers.answer_at(Settings(data="Debtags", A=0.9))
     completed(compression.curves(answer))
     app.run()
     assert not app.exception

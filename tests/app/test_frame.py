@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import frame, mirror, model, show
+from pages.shared import answers, frame, mirror, model, show
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, start
@@ -70,10 +70,10 @@ def test_one_label_and_one_instance_are_not_told_as_several():
     app = start()
     assert app.metric[0].help.startswith("Of the label ranked first, the share")
     assert app.metric[2].help.startswith("Of the 5 labels ranked first, the share")
-    labels_of = model.answer(Settings("Debtags")).dataset.Y_test.sum(axis=1)
+    labels_of = answers.answer_at(Settings("Debtags")).dataset.Y_test.sum(axis=1)
     ceiling = 100 * np.minimum(labels_of, 5).sum() / (5 * len(labels_of))
     assert app.metric[2].help.endswith(f"A perfect ranking would score {ceiling:.2f} % here.")
-    answer = model.answer(Settings("Debtags"))
+    answer = answers.answer_at(Settings("Debtags"))
     one = SimpleNamespace(full=SimpleNamespace(n_test=1))
     assert replace(answer, model=one, evaluation=SimpleNamespace(n_rows=1)).rows_text == "1 test instance"
     assert replace(answer, evaluation=SimpleNamespace(n_rows=9)).rows_text == "a sample of 9 of 6,131 test instances"
@@ -97,10 +97,10 @@ def test_a_lambda_at_which_rounding_may_show_is_warned_of():
 
 def test_drawing_an_answer_again_does_not_count_as_the_last_answer():
     app = start()
-    first = app.session_state[model.LAST_ANSWER]
-    assert app.run().session_state[model.LAST_ANSWER] is first
+    first = app.session_state[answers.LAST_ANSWER]
+    assert app.run().session_state[answers.LAST_ANSWER] is first
     app.sidebar.slider(key="A").set_value(0.7).run()
-    assert app.session_state[model.LAST_ANSWER][0].A == 0.7
+    assert app.session_state[answers.LAST_ANSWER][0].A == 0.7
 
 
 def test_a_preset_sets_both_parameters_and_reset_takes_them_back():

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import answers
 from pages.shared import head_tail_labels as labels_of
 from pages.shared import head_tail_words as words
-from pages.shared import model
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from tests.app.helpers import charts
@@ -162,7 +162,7 @@ def key_of(page, name):
 def answer_of(page):
     """The answer that the page shows."""
     keys = ("data", "reg_lambda", "A", "B", "K")
-    return model.answer(Settings(**{key: page.session_state[key] for key in keys}))
+    return answers.answer_at(Settings(**{key: page.session_state[key] for key in keys}))
 
 
 def bars(page, name):

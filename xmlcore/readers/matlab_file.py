@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Block
+from xmlcore.matrices import Block
 from xmlcore.readers.arrays import checked_csr
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits

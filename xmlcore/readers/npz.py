@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Block
+from xmlcore.matrices import Block
 from xmlcore.readers.arrays import check_expansion, load_matrix, load_vector
 from xmlcore.readers.files import DataFile, located, role
 from xmlcore.readers.labels import as_ones

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.dataset import Features
+from xmlcore.matrices import Features
 from xmlcore.readers.files import DataFile
 from xmlcore.readers.limits import Limits
 

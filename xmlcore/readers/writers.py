@@ -14,7 +14,8 @@ from scipy import sparse
 
 from xmlcore.atomic import scratch_in, writing
 from xmlcore.checks import DataError
-from xmlcore.dataset import Dataset, as_blocks
+from xmlcore.dataset import Dataset
+from xmlcore.matrices import as_blocks
 from xmlcore.readers.archives import ignorable, is_gzip
 from xmlcore.readers.files import DataFile
 from xmlcore.readers.names import ABOUT, GIVEN_COUNTS

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import n_rows
+from xmlcore.matrices import n_rows
 from xmlcore.readers import FORMATS, LIMITS, read, recognise
 
 X = sparse.random_array((6, 4), density=0.5, rng=np.random.default_rng(0), format="csr", dtype=np.float32)

@@ -1,0 +1,70 @@
+"""Recipes for features: their text, and what is refused in one."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmlcore.checks import DataError
+from xmlcore.recipe import FeatureRecipe
+
+weights = st.floats(0.001, 1000, allow_nan=False)
+sizes = st.none() | st.integers(1, 10_000)
+
+
+@given(
+    st.builds(
+        FeatureRecipe,
+        terms=sizes,
+        tfidf=st.booleans(),
+        unit=st.booleans(),
+        svd=sizes,
+        seed=st.integers(0, 10_000),
+        dense=weights,
+        lm=st.none() | weights,
+    )
+    | st.builds(FeatureRecipe, project=sizes, seed=st.integers(0, 99))
+)
+def test_a_recipe_survives_the_way_through_its_text(recipe):
+    assert FeatureRecipe.parse(str(recipe)) == recipe
+
+
+def test_steps_are_written_in_the_order_in_which_they_are_done():
+    assert str(FeatureRecipe.parse("svd:300 unit+tfidf")) == "tfidf+unit+svd:300"
+    assert str(FeatureRecipe.parse("tfidf+lm")) == "tfidf+lm:0.7"
+    assert str(FeatureRecipe()) == "raw"
+
+
+def test_a_plus_sign_that_a_link_turned_into_a_space_still_parts_steps():
+    assert FeatureRecipe.parse("tfidf unit lm:1") == FeatureRecipe(tfidf=True, unit=True, lm=1.0)
+
+
+@given(st.text(max_size=30))
+def test_only_a_data_error_comes_out_of_a_text_that_is_no_recipe(text):
+    with suppress(DataError):
+        recipe = FeatureRecipe.parse(text)
+        assert FeatureRecipe.parse(str(recipe)) == recipe
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "expected steps"),
+        ("stemming", "'stemming' is no step"),
+        ("svd", "svd with a whole number"),
+        ("svd:0", "svd is 0"),
+        ("svd:-3", "'svd:-3'"),
+        ("svd:3.5", "'svd:3.5'"),
+        ("svd:9+project:9", "expected one of them"),
+        ("unit+unit", "twice"),
+        ("unit:2", "unit alone"),
+        ("lm:0", "weight lm is 0"),
+        ("lm:nan", "'lm:nan'"),
+        ("dense:5000", "weight dense is 5000"),
+        ("raw+tfidf", "'raw' is no step"),
+    ],
+)
+def test_a_bad_recipe_is_named_with_the_step_and_the_value(text, told):
+    with pytest.raises(DataError, match=told):
+        FeatureRecipe.parse(text)
