@@ -119,8 +119,9 @@ class Cost:
 
     Attributes:
         form: "primal" (XᵀX) or "dual" (XXᵀ), the smaller one; size: r, its rows.
-        precision: in which it is computed.
-        gram_bytes: of the matrix. peak_bytes: of everything at the worst moment, beside the data set itself.
+        precision: in which it is decomposed.
+        gram_bytes: of the matrix, in that precision. peak_bytes: of everything at the worst moment, beside the data set
+            itself.
         feature_bytes: of X, train and test, once the recipe is done.
         reduction_seconds, gram_seconds, cholesky_seconds: rough, on all of the machine's cores.
         eigh_seconds: rough, on one core; up to 2.5 times as much in float32 where most rows are near-duplicates.

@@ -35,7 +35,7 @@ class RidgeFactorization:
 
     Attributes:
         form: "primal" (XᵀX was decomposed) or "dual" (XXᵀ was).
-        precision: "float64" or "float32", in which Gram matrix and decomposition were computed.
+        precision: "float64" or "float32", in which the Gram matrix, summed in float64, was decomposed.
         eigenvalues: σ, shape (r',), float64, ascending, all positive; null directions are left out.
         eigenvectors: V (N×r') or U (D×r'), float32.
         leading: the last k vectors, whose eigenvalues stand out, in float64, (r, k); see `eigen.eigenpairs`.

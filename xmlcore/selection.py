@@ -1,6 +1,7 @@
 """Choosing λ, A and B: the path over λ on test rows and held out, the search over all three, and its frontier.
 
-Everything is yielded one by one, the current setting first, so that a page can show what is there and fill in the rest.
+Results are yielded one by one, in the order of the λ that are given (`nearest_first` puts those near the current one
+first), so that a page can show what is there and fill in the rest. Held-out ones come together: one pass makes all.
 """
 
 from __future__ import annotations

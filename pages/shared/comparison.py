@@ -87,10 +87,10 @@ def what_is_missing(others: Mapping[str, Predictions], answer: Answer) -> str:
     K = max(answer.K, *(min(k, answer.dataset.n_labels) for _, k in FOUR_NUMBERS.values()))
     told = []
     for name, other in others.items():
-        if other.fewest >= K:
-            continue
         named = np.count_nonzero(other.top[:, :K] >= 0, axis=1)
         short, none = int(np.count_nonzero(named < K)), int(np.count_nonzero(named == 0))
+        if not short:
+            continue
         told.append(
             f" {plain_markdown(name)} names fewer than {K} labels for {short:,} of {answer.rows_text}"
             f"{f', none for {none:,}' if none else ''}: what is missing counts as wrong."

@@ -32,8 +32,8 @@ def limits_text() -> str:
     """The bounds on an upload, in a sentence."""
     return (
         f"Up to {in_units(LIMITS.max_upload_bytes)} in at most {LIMITS.max_files:,} files, and "
-        f"{in_units(LIMITS.max_expanded_bytes)} once unpacked. Only this session of yours can see them; they are gone "
-        "when you load the page anew, and when the server needs the room or stops."
+        f"{in_units(LIMITS.max_expanded_bytes)} once unpacked. Only this session of yours can see them, until you load "
+        "the page anew. The server keeps them, and what was computed of them, until it needs the room."
     )
 
 

@@ -52,6 +52,8 @@ def worded_errors() -> Iterator[None]:
         yield
     except DataError as error:
         st.error(plain_markdown(str(error)), icon=":material/error:")
+    except MemoryError:
+        st.error("There is not enough memory for this now. Fewer features need less, and so do fewer instances.")
 
 
 def plain_markdown(text: str) -> str:

@@ -33,12 +33,12 @@ from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import take_instances
 from xmlcore.eigen import FLOAT64_LIMIT
 from xmlcore.jobs import factorize
-from xmlcore.memory import default_memory_budget
+from xmlcore.memory import default_memory_budget, free_memory
 from xmlcore.progress import Progress as Told
 from xmlcore.progress import unheard
 from xmlcore.store import Store, StoreError, put_features
 
-MODEL_BYTES = max(1 << 30, 2 * default_memory_budget())
+MODEL_BYTES = max(1 << 30, min(2 * default_memory_budget(), free_memory() // 2))
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
 SAMPLE_SEED = 0
@@ -141,6 +141,7 @@ class Model:
             if self.size <= FLOAT64_LIMIT or store() is None:
                 data = self.full
                 with _turn(self.size):
+                    self.progress.started = time.monotonic()  # what it waited for its turn is not its own time
                     factorization = RidgeFactorization.fit(data.X_train, data.Y_train, progress=self.progress)
                 self._complete(factorization)
             else:
@@ -167,6 +168,7 @@ class Model:
         found = kept.get(result)
         if found is None:
             raise DataError("the result is no longer in the cache on disk")
+        self.progress.started = time.monotonic() - self.task.elapsed
         self._complete(RidgeFactorization.from_arrays(found[0], self.full.X_train, self.full.Y_train))
 
     def _complete(self, factorization: RidgeFactorization) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from pages.shared import answers, behind, paths
 from pages.shared.settings import lambda_text
 from xmlcore.figures import RIDGE, RIDGE_PS
-from xmlcore.selection import Setting, frontier, lambda_grid, search_settings
+from xmlcore.selection import Setting, frontier, lambda_grid, nearest_first, search_settings
 
 N_LAMBDAS = 12
 A_VALUES, B_VALUES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.9, 1.2, 1.6), (0.4, 1.5, 2.6)
@@ -26,7 +26,7 @@ def search(answer: answers.Answer) -> behind.Filling[Setting]:
             answer.model.factorization,
             answer.model.projection,
             data.Y_test,
-            lambda_grid(*answer.model.lambda_range, N_LAMBDAS),
+            nearest_first(lambda_grid(*answer.model.lambda_range, N_LAMBDAS), settings.reg_lambda),
             A_VALUES,
             B_VALUES,
             data.label_counts,

@@ -128,6 +128,19 @@ def link(settings: Settings, **changes: object) -> dict[str, str]:
     return {LINK_KEY: json.dumps({**asdict(settings), **changes}, separators=(",", ":")), **hold_in_link()}
 
 
+def settings_in_link(settings: Settings) -> dict[str, str]:
+    """The query parameters by which a link inside the app shows the present settings in a tab of its own, too.
+
+    As the controls write them into the address: in the same tab nothing changes, and Back needs one step.
+    """
+    usual = Settings(settings.data, settings.reg_lambda)
+    own = {key: value for key, value in asdict(settings).items() if value != getattr(usual, key)}
+    if settings.reg_lambda != DEFAULTS["reg_lambda"]:
+        own["reg_lambda"] = settings.reg_lambda
+    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in own.items()}
+    return {"data": settings.data, **texts, **hold_in_link()}
+
+
 def hold_in_link() -> dict[str, str]:
     """The query parameter by which a link inside the app keeps the held setting; none where none is held.
 

@@ -18,8 +18,14 @@ def line(settings: Settings) -> None:
     While the factorisation is being made, the line tells how far it is, and draws the page anew when it is done.
     """
     of = model.model_of(settings.data, settings.features)
-    _, seconds = st.session_state.get(answers.LAST_ANSWER, (None, 0.0))
-    waiting = of.begun and not of.ready and of.progress.error is None
+    last, seconds = st.session_state.get(answers.LAST_ANSWER, (None, 0.0))
+    # Of other data it would be told with the test instances of these.
+    answered = last is not None and (last.data, last.features) == (settings.data, settings.features)
+
+    def in_work() -> bool:
+        return of.begun and not of.ready and of.progress.error is None
+
+    waiting = in_work()
 
     def told() -> None:
         matrix, progress, task = f"{of.form}, {of.size:,} × {of.size:,}", of.progress, of.task
@@ -34,16 +40,16 @@ def line(settings: Settings) -> None:
             stage = task.message if task else progress.stage
             about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
             matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
-        took = f"{seconds:.2f} s" if seconds and seconds >= 0.01 else "less than 0.01 s"
-        last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if seconds else ""
-        st.caption(f"{matrix}.{last}", help=HELP)
+        took = f"{seconds:.2f} s" if seconds >= 0.01 else "less than 0.01 s"
+        told_last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if answered else ""
+        st.caption(f"{matrix}.{told_last}", help=HELP)
         if waiting and task:
             if task.share is not None:
                 st.progress(task.share)
             st.button("Cancel the factorisation", on_click=task.cancel)
         if progress.error:
             st.button("Factorise again", on_click=of.again)
-        if waiting and (of.ready or progress.error):
+        if in_work() != waiting:  # begun anew by the button above, or ended
             st.rerun()
 
     frame.fragment(told, run_every=behind.POLL_SECONDS if waiting else None)()

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from threadpoolctl import threadpool_info
 
 from pages.shared import answers, data_cache, model, sources
+from pages.shared import status as status_line
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, start
 from tests.full_disk import full_disk
@@ -198,6 +199,51 @@ def test_a_small_matrix_does_not_wait_for_a_large_one(monkeypatch):
         assert not large.ready
     until(lambda: large.ready)
     until(lambda: threads_of_blas() == before)
+
+
+def test_the_time_for_which_a_factorisation_waited_for_its_turn_is_not_its_own(monkeypatch):
+    monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(model, "UNQUEUED_SIZE", 0)
+    of = model.Model(TITLE, "")
+    with model._turn(1):
+        of.start()
+        until(lambda: of.progress.seconds < 1)  # its thread has begun
+        of.progress.started -= 1000
+    until(lambda: of.ready)
+    assert of.progress.seconds < 500
+
+
+@pytest.mark.parametrize("in_work", [True, False])
+def test_the_status_line_draws_the_page_anew_when_a_factorisation_begins_again_or_ends(monkeypatch, in_work):
+    drawn, of = [], SimpleNamespace(begun=True, ready=False, form="XᵀX", size=9, task=None, again=None)
+    of.progress = model.Progress(error="broken")
+    monkeypatch.setattr(status_line.model, "model_of", lambda *_: of)
+    monkeypatch.setattr(status_line.st, "rerun", lambda: drawn.append("anew"))
+
+    def fragment(told, run_every):
+        def both_runs():
+            told()
+            assert drawn == []
+            of.progress.error = None if of.progress.error else "broken"
+            told()
+
+        return both_runs
+
+    monkeypatch.setattr(status_line.frame, "fragment", fragment)
+    of.progress.error = None if in_work else "broken"
+    status_line.line(Settings(data=TITLE))
+    assert drawn == ["anew"]
+
+
+def test_the_last_answer_of_another_data_set_is_not_told():
+    app = start()
+    assert "Last answer in" in status(app)
+    app.switch_page("pages/data.py").run()
+    assert "Last answer in" in status(app)
+    _, seconds = app.session_state[answers.LAST_ANSWER]
+    app.session_state[answers.LAST_ANSWER] = Settings(data="another"), seconds
+    app.run()
+    assert "Last answer in" not in status(app)
 
 
 def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():

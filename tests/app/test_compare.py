@@ -133,6 +133,8 @@ def test_a_file_that_leaves_labels_or_instances_out_is_told_beside_its_numbers(a
         rf" part\.txt names fewer than 5 labels for {n - 100:,} of {n:,} test instances, none for {n - 105:,}: "
         "what is missing counts as wrong."
     )
+    of_full_rows = {"part.txt": replace(part, top=part.top[:100])}
+    assert comparison.what_is_missing(of_full_rows, sample) == ""
 
 
 def test_two_files_of_one_name_are_both_kept():

@@ -276,7 +276,7 @@ def test_another_session_does_not_see_an_upload_and_a_link_to_it_says_so(tmp_pat
 
 def test_the_bounds_are_named_and_the_server_agrees_with_them():
     assert "1 GB" in limits_text()
-    assert "they are gone when you load the page anew" in limits_text()
+    assert "can see them, until you load the page anew" in limits_text()
     assert f"{LIMITS.max_files:,} files" in limits_text()
     megabytes = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     assert megabytes << 20 <= LIMITS.max_upload_bytes < (megabytes + 1) << 20
@@ -295,6 +295,9 @@ def test_other_features_are_put_together_shown_with_their_cost_and_used():
     assert not app.exception
     assert app.sidebar.text_input(key="features").value == "tfidf+unit+svd:20"
     assert "In use: `tfidf+unit+svd:20`, 20 dense features." in texts(app)
+    app.radio(key="recipe_reduction").set_value("all features").run()
+    button(app, "Use these features").click().run()
+    assert app.sidebar.text_input(key="features").value == ""  # what is used without a choice
 
 
 def test_the_controls_follow_a_recipe_from_elsewhere():

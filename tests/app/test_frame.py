@@ -162,6 +162,18 @@ def test_a_browser_is_told_what_it_has_drawn_before_the_page_which_may_take_long
     assert app.sidebar.number_input(key="reg_lambda").value == 3.0
 
 
+def test_too_little_memory_is_told_as_a_sentence(monkeypatch):
+    app = start()
+
+    def without_room(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(frame, "run", without_room)
+    app.run()
+    assert app.error[0].value.startswith("There is not enough memory for this now.")
+    assert not app.exception
+
+
 def test_a_browser_is_told_of_the_data_set_before_it_is_loaded(monkeypatch):
     app = start()
     before = int(app.text_input(key=mirror.DRAWN_EARLY).value)

@@ -128,3 +128,19 @@ def test_a_held_setting_that_cannot_be_read_is_dropped(text):
 def test_without_a_lambda_of_its_own_ps_has_that_of_ridge_whatever_a_link_says():
     assert settings._parse_hold("Debtags~10~false~3.0~0.55~1.5~5~false~").reg_lambda_ps == 10
     assert settings._parse_hold("Debtags~10~true~3.0~0.55~1.5~5~false~").reg_lambda_ps == 3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (Settings("Debtags"), {}),
+        (Settings("Debtags", reg_lambda=7.3), {"reg_lambda": "7.3"}),
+        (
+            Settings("Debtags", 3.0, True, 0.5, 0.8, 2.6, 3, True, "tfidf"),
+            {"own_lambda_ps": "true", "reg_lambda_ps": "0.5", "A": "0.8", "B": "2.6", "K": "3", "tie_metric": "true"}
+            | {"features": "tfidf"},
+        ),
+    ],
+)
+def test_a_link_inside_the_app_has_all_that_is_not_as_usual(chosen, expected):
+    assert settings.settings_in_link(chosen) == {"data": "Debtags", **expected}

@@ -38,7 +38,7 @@ def test_the_held_out_path_tells_how_far_it_is_before_its_results_arrive_togethe
 
     def spied(*done: float) -> None:
         step_aside(*done)
-        if done:  # the thread behind the pages has none, where it is awake
+        if behind._at_work.filling is work[1]:  # the thread behind the pages may be at another test's work
             told.append((paths.fraction(work), paths.progress_text(work)))
 
     while not work[0].done:
