@@ -14,9 +14,9 @@ data_profile.instances(of)
 # What is made of the features, and what that costs.
 data_features.section(of)
 
-# Another data set: one's own, or one of the catalog; and this one to take away.
+# Another data set: one's own, or one of the catalog; and this one to take away, with predictions and code.
 data_choose.section()
-data_export.section(of)
+data_export.section(of, settings)
 
 # What is kept between two starts of the server, and a button that removes it.
 data_cache.section(of)
