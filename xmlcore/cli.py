@@ -11,9 +11,11 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.checks import DataError, as_number, as_whole, check_reg_lambda
@@ -21,10 +23,11 @@ from xmlcore.cost import refuse_unfitting
 from xmlcore.dataset import Dataset
 from xmlcore.direct import solve_direct
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, fetch, is_downloaded
-from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores
+from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores, row_blocks
 from xmlcore.features import fit_features
 from xmlcore.memory import default_memory_budget
 from xmlcore.metrics import SHORT_NAMES
+from xmlcore.predictions import Predictions, predictions_from_ranking, predictions_from_scores, write_predictions
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
@@ -33,6 +36,7 @@ from xmlcore.store import Store, StoreError
 from xmlcore.units import in_units
 
 WRITERS = {"xc": write_xc_text, "npz": write_npz}
+PREDICTION_ENDINGS = {".npz": "npz", ".txt": "text", ".csv": "csv"}
 _LINE_SECONDS = 0.5
 
 
@@ -102,6 +106,13 @@ def _parser() -> argparse.ArgumentParser:
     metrics.add_argument("--B", type=float, help="B of the model's propensities (default: the data set's own)")
     metrics.add_argument("--K", type=int, nargs="+", default=[1, 3, 5], help="how many labels count (default 1 3 5)")
     metrics.add_argument("--features", help="steps such as tfidf+unit+svd:300 (default: what suits the data set)")
+    metrics.add_argument(
+        "--predictions",
+        metavar="FILE",
+        type=Path,
+        help="also write the first labels of each test instance with scores, as many as the largest K, as .npz, .txt "
+        "or .csv; those with PS go beside it, with -ps behind the name",
+    )
     metrics.set_defaults(run=_evaluate)
 
     convert = commands.add_parser("convert", help="write a data set, features as given, in another format")
@@ -182,13 +193,16 @@ def _evaluate(options: argparse.Namespace) -> None:
         as_number(options.A, "A", at_least=0)
     if options.B is not None:
         as_number(options.B, "B", above=0)
+    out = options.predictions
+    if out is not None and out.suffix not in PREDICTION_ENDINGS:
+        raise DataError(f"predictions go to {str(out)!r}; expected a name in {', '.join(PREDICTION_ENDINGS)}")
     raw = _loaded(options.data)
     recipe = default_recipe(raw) if options.features is None else FeatureRecipe.parse(options.features)
     refuse_unfitting(raw, recipe)
     data, _ = fit_features(raw, recipe, _Stages())
     A = data.A if options.A is None else options.A
     B = data.B if options.B is None else options.B
-    result = _evaluation(data, options.reg_lambda, A, B, options.K)
+    result, predictions = _evaluation(data, options.reg_lambda, A, B, options.K, predict=out is not None)
     if max(options.K) > data.n_labels:
         _tell(f"K is at most {data.n_labels}, the number of labels: greater ones are cut to it")
     print(
@@ -201,15 +215,23 @@ def _evaluate(options: argparse.Namespace) -> None:
         for k in result.ks:
             values = (result.ridge.metrics[metric][k], result.ps.metrics[metric][k])
             print(f"{f'{short}@{k}':<12}{100 * values[0]:>12.2f}{100 * values[1]:>12.2f}")
+    paths = (out, out.with_stem(f"{out.stem}-ps")) if out is not None else ()
+    for path, ours in zip(paths, predictions, strict=True):
+        names = {"instance_names": data.test_names, "label_names": data.label_names}
+        write_predictions(path, ours, PREDICTION_ENDINGS[path.suffix], **names)
+        _tell(f"{ours.name}: {path}")
 
 
-def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int]) -> Evaluation:
+def _evaluation(
+    data: Dataset, reg_lambda: float, A: float, B: float, ks: list[int], predict: bool
+) -> tuple[Evaluation, list[Predictions]]:
+    """The metrics; and what each variant ranks first, where that is asked for."""
     theta = inverse_propensity(data.Y_train, A, B)
     metric_theta = metric_inverse_propensity(data)
     # One λ costs least by Cholesky, where all scores fit in memory at once; else by a factorisation, block by block.
     if 4 * data.n_test * data.n_labels <= default_memory_budget():
         scores = solve_direct(data.X_train, data.Y_train, data.X_test, reg_lambda)
-        return evaluate_scores(
+        result = evaluate_scores(
             scores,
             data.Y_test,
             theta,
@@ -218,12 +240,14 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
             exclude=data.test_filter,
             reg_lambda=reg_lambda,
         )
+        return result, _predictions(data, [scores], theta, max(ks)) if predict else []
     fac = RidgeFactorization.fit(data.X_train, data.Y_train)
     if reg_lambda < (least := fac.smallest_reliable_lambda):
         _tell(f"below λ = {least:.2g} rounding may show: labels can come in another order")
-    return evaluate(
+    P = fac.project(data.X_test)
+    result = evaluate(
         fac,
-        fac.project(data.X_test),
+        P,
         data.Y_test,
         reg_lambda,
         theta,
@@ -232,6 +256,24 @@ def _evaluation(data: Dataset, reg_lambda: float, A: float, B: float, ks: list[i
         exclude=data.test_filter,
         X_new=data.X_test,
     )
+    blocks = (fac.scores(P, reg_lambda, rows=rows) for rows in row_blocks(*data.Y_test.shape, P.shape[1], None))
+    return result, _predictions(data, blocks, theta, max(ks)) if predict else []
+
+
+def _predictions(data: Dataset, blocks: Iterable[np.ndarray], theta: np.ndarray, k: int) -> list[Predictions]:
+    """The k first labels of both variants, from the scores of the test instances in blocks of rows."""
+    parts, first = {"XML-ridge": [], "XML-ridge with PS": []}, 0
+    for scores in blocks:
+        exclude = None if data.test_filter is None else data.test_filter[first : first + len(scores)]
+        first += len(scores)
+        for (name, found), weights in zip(parts.items(), (None, theta), strict=True):
+            found.append(predictions_from_scores(name, scores, k, inverse_propensity=weights, exclude=exclude))
+    return [
+        predictions_from_ranking(
+            name, *(np.concatenate([getattr(part, of) for part in found]) for of in ("top", "scores")), data.n_labels
+        )
+        for name, found in parts.items()
+    ]
 
 
 def _convert(options: argparse.Namespace) -> None:

@@ -68,7 +68,8 @@ def _predictions(model: Model, settings: Settings) -> None:
     if shown < whole:
         st.caption(
             f"No predictions to download: the pages answer on a sample of {shown:,} of {whole:,} test instances, and a "
-            "file with the others left empty would be taken for predictions of all."
+            "file with the others left empty would be taken for predictions of all. In a terminal, `python -m xmlcore "
+            "evaluate` with `--predictions FILE` writes them for all."
         )
         return
     with st.container(horizontal=True):

@@ -4,13 +4,14 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import linalg, sparse
 
-from xmlcore import Dataset, Store, catalog_entries
+from xmlcore import Dataset, Store, catalog_entries, precision_at_k, read_predictions
 from xmlcore.cli import main
 from xmlcore.readers import read, write_npz
 
@@ -51,6 +52,28 @@ def test_the_metrics_printed_are_those_of_a_float64_solve(capsys, folder, monkey
         shown = re.search(rf"^P@{k} +([\d.]+) +([\d.]+)$", out, re.MULTILINE).groups()
         assert [float(value) for value in shown] == pytest.approx(expected, abs=0.006)
     assert "λ = 2.5; model A = 0.9, B = 2; PSP measured with A = 0.55, B = 1.5" in out
+
+
+@pytest.mark.parametrize("ending", ["npz", "txt", "csv"])
+@pytest.mark.parametrize("budget", [None, 1])
+def test_predictions_read_back_have_the_metrics_that_were_printed(
+    capsys, folder, tmp_path, monkeypatch, ending, budget
+):
+    if budget:  # row by row
+        monkeypatch.setattr("xmlcore.cli.default_memory_budget", lambda: budget)
+        monkeypatch.setattr("xmlcore.evaluation.as_memory_budget", lambda _: budget)
+    ds = read(folder)
+    masked = replace(ds, test_filter=sparse.csr_array(np.eye(30, 8, dtype=np.float32)))
+    write_npz(masked, folder)
+    out = tmp_path / f"ours.{ending}"
+    assert main(["evaluate", str(folder), "--K", "1", "3", "--predictions", str(out)]) == 0
+    printed = capsys.readouterr().out
+    for column, path in enumerate((out, tmp_path / f"ours-ps.{ending}")):
+        found = read_predictions(path, ds.n_test, ds.n_labels)
+        assert (found.top >= 0).sum(axis=1).tolist() == [3] * 30
+        for k in (1, 3):
+            shown = re.search(rf"^P@{k} +([\d.]+) +([\d.]+)$", printed, re.MULTILINE).groups()[column]
+            assert 100 * precision_at_k(found.top, ds.Y_test, k) == pytest.approx(float(shown), abs=0.006)
 
 
 def test_a_lambda_at_which_rounding_may_show_is_warned_of(capsys, folder, monkeypatch):
@@ -150,6 +173,7 @@ def test_a_terminal_without_greek_gets_the_numbers_too(folder, monkeypatch):
         (["--reg-lambda", "-1"], "reg_lambda is -1"),
         (["--A", "-1"], "A is -1"),
         (["--features", ""], "features"),
+        (["--predictions", "ours.mat"], "predictions go to 'ours.mat'; expected a name in .npz, .txt, .csv"),
     ],
 )
 def test_options_are_looked_at_before_the_work(option, message, capsys, monkeypatch, folder):
