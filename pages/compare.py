@@ -128,6 +128,7 @@ if others:
         comparison.side_by_side(other, answer, shared_ps.by_row, apart[:MOST_ROWS]),
         hide_index=True,
         alt="Labels of each system, by instance",
+        column_config={column: st.column_config.Column(width="medium") for column in (name, "true", RIDGE, RIDGE_PS)},
     )
     if len(apart) > MOST_ROWS:
         st.caption(f"The first {MOST_ROWS} of {len(apart):,} test instances, those with the least in common with PS.")

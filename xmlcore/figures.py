@@ -162,6 +162,7 @@ def _bar_chart(
 ) -> go.Figure:
     axis, below = category_axis(categories, x_title)
     axis["ticktext"] = list(map(_escaped_lines, axis["ticktext"]))
+    layout = {"yaxis": {"rangemode": "tozero"}} | layout  # where all are 0, too
     return draw(traces, x_title, y_title, height, xaxis=axis, barmode="group", margin={"b": below}, **layout)
 
 

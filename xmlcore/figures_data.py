@@ -40,7 +40,9 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray) -> go.Figure:
             }
         )
     from_zero = {"rangemode": "tozero"}
-    return draw(traces, "Labels of an instance", "Share of instances (%)", 340, xaxis=from_zero, yaxis=from_zero)
+    # No half labels where there are few.
+    whole = from_zero | ({"dtick": 1} if max(len(train), len(test)) <= 10 else {})
+    return draw(traces, "Labels of an instance", "Share of instances (%)", 340, xaxis=whole, yaxis=from_zero)
 
 
 def pair_bars(pairs: Sequence[tuple[str, str]], values: np.ndarray, told: Sequence[str], *, x_title: str) -> go.Figure:

@@ -104,6 +104,8 @@ def answer_at(settings: Settings) -> Answer:
     least = result.model.factorization.smallest_reliable_lambda if result.model.ready else 0.0
     if min(settings.reg_lambda, settings.reg_lambda_ps) < least:
         st.warning(f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order.")
+    if not result.dataset.Y_test.nnz:
+        st.warning("No test instance has a label, so nothing can be right: P@K and PSP@K are 0 whatever is predicted.")
     if result.K < settings.K:
         st.caption(f"K = {settings.K} is cut to {result.K}, the number of labels.")
     return result

@@ -19,6 +19,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
+from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN
 from xmlcore import (
     DataError,
     Dataset,
@@ -189,7 +190,9 @@ class Model:
             low, high = lambda_range(self.full.X_train)
             if kept:
                 kept.put(key, {"range": np.array([low, high])})
-        return low, high
+        # Beyond what an address may hold no λ could be set. Data of scale 1e9 leave a range of one decade.
+        high = min(max(high, 10 * LAMBDA_MIN), LAMBDA_MAX)
+        return min(max(low, LAMBDA_MIN), high / 10), high
 
     def _take_from_store(self) -> bool:
         found = store() and store().get(self._key("factorization"))

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import mirror
-from xmlcore import FeatureRecipe
+from xmlcore import DataError, FeatureRecipe
 
 LAMBDA_MIN, LAMBDA_MAX = 1e-9, 1e12
 A_MAX, B_MIN, B_MAX, K_MAX = 2.0, 0.05, 10.0, 20
@@ -84,6 +84,14 @@ def _is_refused(key: str, text: str) -> bool:
         return True
 
 
+def _recipe_problem(text: str) -> str:
+    try:
+        FeatureRecipe.parse(text)
+    except DataError as error:
+        return str(error).removeprefix("features: ")
+    return ""
+
+
 def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
     """A sentence for each value in a link that no control can take."""
     sentences = []
@@ -91,7 +99,8 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
         if params.get(key) and _is_refused(key, params[key]):
             instead = DEFAULTS.get(key, "the features that suit the data set")
             instead = str(instead).lower() if isinstance(instead, bool) else instead
-            sentences.append(f"{key} = {params[key]} was refused: expected {expected}. Using {instead}.")
+            why = _recipe_problem(params[key]) if key == "features" else f"expected {expected}"
+            sentences.append(f"{key} = {params[key]} was refused: {why}. Using {instead}.")
     if "data" in params and params["data"] not in data_names:
         sentences.append(
             f"There is no data set called “{params['data']}” here. An upload lives until its page is loaded anew and "

@@ -87,8 +87,8 @@ def refuse_unusable(raw: Dataset, recipe: str) -> None:
     """Raises DataError where no model can be made of a data set with these features, however much memory there is."""
     if raw.n_train < LEAST_TRAIN:
         raise DataError(
-            f"it has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a label's "
-            "weight follows from how many of them have it"
+            f"the data set has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a "
+            "label's weight follows from how many of them have it"
         )
     blocks = as_blocks(raw.X_train)
     if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish

@@ -172,7 +172,7 @@ def test_a_number_that_is_not_there_with_one_label_gives_way_to_the_same_one(tmp
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        (small(n_train=2), "it has 2 training instances; expected at least 3"),
+        (small(n_train=2), "the data set has 2 training instances; expected at least 3"),
         (replace(small(), X_train=0 * small().X_train), "X holds only zeros"),
         (replace(small(), X_train=np.float32(1e38) * small().X_train), "X holds values too large"),
     ],
@@ -195,7 +195,7 @@ def test_a_data_set_that_cannot_be_had_is_told_on_every_page_above_the_default_o
         app.switch_page(page).run()
         assert not app.exception
         (error,) = app.error
-        assert "it has 2 training instances; expected at least 3" in error.value
+        assert "the data set has 2 training instances; expected at least 3" in error.value
         assert error.value.endswith(plain_markdown("All numbers are of Debtags."))
     assert "of 6,131 test instances" in texts(app.switch_page("pages/tune.py").run())
 

@@ -144,3 +144,8 @@ def test_without_a_lambda_of_its_own_ps_has_that_of_ridge_whatever_a_link_says()
 )
 def test_a_link_inside_the_app_has_all_that_is_not_as_usual(chosen, expected):
     assert settings.settings_in_link(chosen) == {"data": "Debtags", **expected}
+
+
+def test_a_refused_recipe_says_why():
+    (sentence,) = settings.refusals({"features": "svd:50+project:5"}, [])
+    assert "svd:50 and project:5 together; expected one of them. Using the features that suit" in sentence

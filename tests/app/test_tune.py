@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from pages.shared import answers, behind, model, paths, sources
-from pages.shared.settings import Settings
+from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN, Settings
 from tests.app.helpers import SECONDS, charts, start, texts
 from xmlcore import (
     RidgeFactorization,
@@ -129,3 +129,20 @@ def test_a_link_that_asks_for_the_search_shows_every_setting_and_the_frontier_of
     at, name = next((at, name) for at, name in enumerate(dots["customdata"]) if name.endswith("A = 0, B = 1.5"))
     app = start(reg_lambda=re.match(r"λ = (\S+),", name).group(1))
     assert points[at] == pytest.approx([float(app.metric[card].value) for card in (2, 5)], abs=0.6)  # P@5 and PSP@5
+
+
+def test_where_no_test_instance_has_a_label_the_page_says_why_nothing_is_right(monkeypatch):
+    data = replace(MADE, Y_test=MADE.Y_test * 0)
+    monkeypatch.setattr(sources, "names", lambda: ["Unlabelled"])
+    monkeypatch.setattr(sources, "raw", lambda title: data)
+    app = start()
+    assert not app.exception
+    assert {card.value for card in app.metric} == {"0.00"}
+    assert any(each.value.startswith("No test instance has a label") for each in app.warning)
+
+
+@pytest.mark.parametrize(("scale", "low", "high"), [(1e8, 1e11, LAMBDA_MAX), (1e-8, LAMBDA_MIN, 1e-8)])
+def test_the_slider_offers_no_lambda_that_no_address_may_hold(monkeypatch, scale, low, high):
+    monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(sources, "raw", lambda title: replace(MADE, X_train=MADE.X_train * scale))
+    assert model.Model("Made", "").lambda_range == pytest.approx((low, high))

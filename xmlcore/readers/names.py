@@ -29,12 +29,12 @@ FILTERS = ("filter_labels_train.txt", "filter_labels_test.txt")
 ABOUT = "dataset.json"
 GIVEN_COUNTS = "given_label_counts.txt"
 _MOST_TEXT = 300_000_000
-_COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT, GIVEN_COUNTS))
+COMPANIONS = frozenset((*LABEL_NAMES, *FEATURE_NAMES, *INSTANCE_NAMES, *FILTERS, ABOUT, GIVEN_COUNTS))
 
 
 def is_companion(file: DataFile) -> bool:
     """Whether a file is one of the small ones of this module."""
-    return file.base.lower() in _COMPANIONS
+    return file.base.lower() in COMPANIONS
 
 
 def without_companions(files: Files) -> list[DataFile]:

@@ -27,7 +27,7 @@ from xmlcore.readers import (
 from xmlcore.readers.assemble import assemble
 from xmlcore.readers.files import DataFile, is_text, listed, located, opened, role
 from xmlcore.readers.limits import LIMITS, Limits
-from xmlcore.readers.names import without_companions
+from xmlcore.readers.names import COMPANIONS, without_companions
 from xmlcore.readers.parts import Files, Format, Options, Parsed
 
 # In the order in which they are listed to people, the most usual first.
@@ -52,6 +52,7 @@ FORMATS: dict[str, Format] = {
 
 _EXPECTED = f"expected one of: {'; '.join(form.title for form in FORMATS.values())}"
 _SUFFIXES = re.compile(r"(?i)(\.(zip|tgz|tar|gz|txt|arff|xml|npz|npy|csv|tsv|jsonl?|svm|libsvm|mat|parquet|dat))+$")
+_NO_NAMES = frozenset(("", "train", "test", "trn", "tst", "data", "x", "xf", "y", "yf"))
 _FOR_PEOPLE = re.compile(r"(?i)(readme|licen[cs]e|citation|changelog)\b")
 
 
@@ -180,11 +181,13 @@ def _unknown(files: Files) -> str:
 
 
 def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:
-    """A name for the data set from its paths: without the words and endings that only say what a file is."""
+    """A name for the data set from its paths: without small files beside it, and words that only say what a file is."""
     for path in listed(path_or_paths):
+        if path.name.lower().removesuffix(".gz") in COMPANIONS:
+            continue
         stem = path.resolve().name if path.is_dir() else _SUFFIXES.sub("", path.name)
         words = re.split(r"[-_. ]+", stem)
-        kept = [word for word in words if word.lower() not in ("", "train", "test", "trn", "tst", "data")]
+        kept = [word for word in words if word.lower() not in _NO_NAMES]
         if kept:
             return "-".join(kept)
     return "data"

@@ -78,11 +78,13 @@ def test_an_argument_that_cannot_be_is_named(put, refusal):
         (["train.txt", "test.txt"], "data"),
         (["train.txt", "bibtex_test.txt"], "bibtex"),
         (["_mine_.txt"], "mine"),
+        (["label_names.txt", "train.txt", "eurlex_test.txt"], "eurlex"),
+        (["X.trn.txt", "X.tst.txt"], "data"),
         ([".txt"], "data"),
     ],
 )
 def test_a_data_set_is_called_after_its_files_unless_a_name_is_given(put, names, expected):
-    paths = [put(name, "0 0:1\n1 1:1\n") for name in names]
+    paths = [put(name, "one\ntwo\n" if name == "label_names.txt" else "0 0:1\n1 1:1\n") for name in names]
     assert read(paths).name == expected
     assert read(paths, name="mine").name == "mine"
 
