@@ -5,6 +5,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from pages.shared import answers, behind, compression, model, paths, sample, search, sources
 from pages.shared.frame import plain_markdown
@@ -61,6 +62,11 @@ def test_a_result_is_counted_with_all_that_it_holds():
     assert held_bytes(array) == 120
     assert held_bytes([array, {"a": array}]) > 240
     assert held_bytes(point) > held_bytes(paths.Point(1.0, {}, {})) > 0
+    words = ["a word of a thousand letters".ljust(1_000), "another".ljust(1_000)]
+    for kind in (object, np.dtypes.StringDType()):
+        assert held_bytes(np.array(words, kind)) > 2_000
+    matrix = sparse.csr_array((1_000, 3))
+    assert held_bytes(matrix) >= matrix.indptr.nbytes > 4_000
 
 
 def test_of_all_work_what_was_asked_for_last_is_kept_within_its_bytes(fillings, monkeypatch):
