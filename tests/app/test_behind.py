@@ -1,7 +1,10 @@
 """Work behind the pages: what is kept of it stays within its bytes, and what failed is told and can be tried again."""
 
+import itertools
 import time
+import weakref
 from collections import OrderedDict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,6 +95,66 @@ def test_unfinished_work_counts_what_it_works_with_until_it_is_done():
     assert work.n_bytes == 1_000_000
     assert all_of(work) == [1.0]
     assert work.n_bytes < 100
+
+
+class Model:
+    """What the steps of some work hold."""
+
+
+def endless(of: Model):
+    for step in itertools.count():
+        yield step, of is None
+
+
+def test_unfinished_work_that_nobody_asks_for_any_more_goes_with_its_model_and_finished_work_stays(fillings):
+    model = Model()
+    gone = weakref.ref(model)
+    left, finished = (behind.filling(key, partial(endless, model), n) for key, n in (("left", 9), ("finished", 1)))
+    for work in (left, finished):
+        work.step()
+        work.asked_for -= 2 * behind._LET_GO_AFTER
+    del model, left, work
+    behind.filling("another", iter, 1)
+    assert list(fillings) == ["finished", "another"]
+    assert gone() is None
+    assert behind.filling("finished", iter, 1) is finished
+
+
+def test_work_that_is_asked_for_again_just_in_time_stays_as_far_as_it_got(fillings):
+    work = behind.filling("left", partial(endless, Model()), 9)
+    work.step()
+    work.asked_for -= 2 * behind._LET_GO_AFTER
+    assert behind.filling("left", iter, 9) is work
+
+
+def test_work_is_not_let_go_within_a_step_that_may_finish_it(fillings):
+    def long_step():
+        work.asked_for -= 2 * behind._LET_GO_AFTER
+        behind.filling("another", iter, 1)
+        yield 1.0
+
+    work = behind.filling("left", long_step, 1)
+    assert all_of(work) == [1.0]
+    assert list(fillings) == ["left", "another"]
+
+
+@pytest.mark.usefixtures("fillings")
+def test_the_last_work_is_let_go_though_no_visitor_comes_any_more(monkeypatch):
+    monkeypatch.setattr(behind, "_LET_GO_AFTER", 0.3)
+    monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", 0.1)
+    model = Model()
+    gone = weakref.ref(model)
+    behind.want(behind.filling("last", partial(endless, model), 10**9))
+    del model
+    until(lambda: gone() is None)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.usefixtures("made", "fillings")
+def test_the_curves_of_compress_count_the_answer_that_they_work_with(monkeypatch, quick):
+    monkeypatch.setattr(compression, "is_quick", lambda model: quick)
+    answer = answers._answer(Settings(TITLE), ())
+    assert compression.curves(answer).n_bytes == answer.n_bytes > 0
 
 
 @pytest.mark.usefixtures("made")
