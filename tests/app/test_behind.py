@@ -4,6 +4,7 @@ import itertools
 import time
 import weakref
 from collections import OrderedDict
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,8 @@ from pages.shared import answers, behind, compression, model, paths, sample, sea
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
-from tests.app.helpers import start
+from tests.app.helpers import start, texts
+from xmlcore import evaluate_scores, solve_direct
 from xmlcore.sampling import sample_interval
 from xmlcore.synthetic import make_dataset
 
@@ -155,6 +157,36 @@ def test_the_curves_of_compress_count_the_answer_that_they_work_with(monkeypatch
     monkeypatch.setattr(compression, "is_quick", lambda model: quick)
     answer = answers._answer(Settings(TITLE), ())
     assert compression.curves(answer).n_bytes == answer.n_bytes > 0
+
+
+@pytest.mark.usefixtures("made", "fillings")
+def test_another_k_does_not_evaluate_all_test_instances_anew_but_whatever_else_matters_does():
+    def work_at(metric_AB=(), **changes) -> behind.Filling:
+        return sample.whole_test_set(answers._answer(replace(Settings(TITLE), **changes), metric_AB))
+
+    assert work_at(K=7) is work_at()
+    others = [
+        work_at(reg_lambda=2.0),
+        work_at(own_lambda_ps=True, reg_lambda_ps=2.0),
+        work_at(A=0.7),
+        work_at(B=2.0),
+        work_at(metric_AB=(0.7, 2.0)),
+        work_at(features="unit"),
+    ]
+    assert len({work_at(), *others}) == 1 + len(others)
+
+
+@pytest.mark.usefixtures("made", "fillings")
+def test_the_numbers_of_all_test_instances_are_there_at_once_for_another_k():
+    app = start()
+    until(lambda: "On all" in texts(app.run()))
+    app.sidebar.slider(key="K").set_value(7).run()
+    assert not app.exception
+    scores = solve_direct(MADE.X_train, MADE.Y_train, MADE.X_test, 3.0)
+    ones = np.ones(MADE.n_labels)
+    expected = 100 * evaluate_scores(scores, MADE.Y_test, ones, ones, (7,)).ridge.metrics["precision"][7]
+    told = texts(app).split("test instances: P@7 ")[1]
+    assert float(told.split(" %")[0]) == pytest.approx(expected, abs=0.03)
 
 
 @pytest.mark.usefixtures("made")
