@@ -1,7 +1,8 @@
 """Work that fills in behind the page: one thread for the whole server, which steps aside for visitors.
 
 The thread takes the next step of the work that a page asked for last. Asking again, as every poll of a page does, is
-what keeps a piece of work going; when its visitors have moved the sliders on, it stays as far as it got.
+what keeps a piece of work going; when its visitors have moved the sliders on, it stays as far as it got for a while.
+Then it is let go, unless it is finished: its steps hold a model, of some GB perhaps, that nothing else may need.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Step = TypeVar("Step")
 FILLED_BYTES = 64 << 20
 POLL_SECONDS = 2.0
 _FORGOTTEN_AFTER = 3 * POLL_SECONDS
+_LET_GO_AFTER = 120.0  # a tab that is hidden polls once a minute
 QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
 _log = logging.getLogger(__name__)
 
@@ -40,6 +42,7 @@ class Filling(Generic[Step]):
         self.error: str | None = None
         self.reported = 0.0
         self.wanted = self.asked_for = 0.0
+        self.in_step = False
         self._works_with, self._results_bytes = works_with, 0
         self._make_steps: Callable[[], Iterator[Step]] | None = make_steps
         self._steps: Iterator[Step] | None = None
@@ -61,7 +64,7 @@ class Filling(Generic[Step]):
 
     def step(self) -> None:
         """Takes the next step; only the worker calls this."""
-        _at_work.filling = self
+        _at_work.filling, self.in_step = self, True
         try:
             if self._steps is None:
                 self._steps = self._make_steps()
@@ -74,6 +77,8 @@ class Filling(Generic[Step]):
             self.error = str(error) or type(error).__name__
             if "interpreter shutdown" not in self.error:  # which ends every such work, when the server is stopped
                 _log.exception("work behind the page ended early")
+        finally:
+            _at_work.filling, self.in_step = None, False
         if self.done:  # what was worked with, a model of some GB perhaps, is not kept for the results' sake
             self._make_steps = self._steps = None
 
@@ -91,17 +96,30 @@ def filling(key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int,
     last is kept, as much as FILLED_BYTES take, and what a page still shows: works of one page that are larger together
     would else push each other out at every poll, and none would ever be done.
     """
+    global _worker
     with _changed:
+        if _worker is None:
+            _worker = threading.Thread(target=_work, name="fill in behind the pages", daemon=True)
+            _worker.start()
         if key not in _fillings:
             _fillings[key] = Filling(make_steps, n_steps, works_with)
         _fillings.move_to_end(key)
         now = _fillings[key].asked_for = time.monotonic()
+        _let_go()
         for old, work in list(_fillings.items())[:-1]:
             held = sum(each.n_bytes for each in _fillings.values())
             if held <= FILLED_BYTES or work.asked_for > now - _FORGOTTEN_AFTER:
                 break
             del _fillings[old]
         return _fillings[key]
+
+
+def _let_go() -> None:
+    """Takes out what is not finished and nobody asks for any more; a step that has begun may yet finish it."""
+    since = time.monotonic() - _LET_GO_AFTER
+    for key, work in list(_fillings.items()):
+        if not work.done and not work.in_step and work.asked_for < since:
+            del _fillings[key]
 
 
 def forget(work: Filling) -> None:
@@ -113,12 +131,8 @@ def forget(work: Filling) -> None:
 
 def want(work: Filling) -> None:
     """Asks for the next steps of this work before all others, for the next few seconds."""
-    global _worker
     with _changed:
         work.wanted = time.monotonic()
-        if _worker is None:
-            _worker = threading.Thread(target=_work, name="fill in behind the pages", daemon=True)
-            _worker.start()
         _changed.notify()
 
 
@@ -160,10 +174,11 @@ def step_aside(done: float | None = None) -> None:
 def _work() -> None:
     while True:
         with _changed:
+            _let_go()
             since = time.monotonic() - _FORGOTTEN_AFTER
             wanted = [work for work in _fillings.values() if not work.done and work.wanted > since]
             if not wanted:
-                _changed.wait()
+                _changed.wait(_LET_GO_AFTER)
                 continue
         step_aside()
         max(wanted, key=lambda work: work.wanted).step()

@@ -13,10 +13,9 @@ import numpy as np
 from cachetools import LRUCache, cached
 from scipy import sparse
 
-from pages.shared import behind
+from pages.shared import behind, paths
 from pages.shared.answers import Answer, scores_on_test
 from pages.shared.model import Model
-from pages.shared.settings import K_MAX
 from pages.shared.sizes import held_bytes
 from xmlcore import RidgeFactorization, compress, evaluate_scores, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -143,8 +142,8 @@ def curves(answer: Answer) -> Curves:
     if is_quick(answer.model):
         # A share a step, so that visitors need not wait for a whole curve.
         steps = partial(_quick_steps, answer)
-        return behind.filling((*key, answer.evaluation.ks), steps, len(VARIANTS) * len(CURVE_SHARES))
-    return behind.filling(key, partial(_large_steps, answer), len(VARIANTS))
+        return behind.filling((*key, answer.evaluation.ks), steps, len(VARIANTS) * len(CURVE_SHARES), answer.n_bytes)
+    return behind.filling(key, partial(_large_steps, answer), len(VARIANTS), answer.n_bytes)
 
 
 def _quick_steps(answer: Answer) -> Iterator[Step]:
@@ -156,19 +155,21 @@ def _quick_steps(answer: Answer) -> Iterator[Step]:
 def _large_steps(answer: Answer) -> Iterator[Step]:
     """All shares of a variant at once, and all K: W is made anew for each step."""
     data, settings = answer.dataset, answer.settings
-    ks = tuple(range(1, min(K_MAX, data.n_labels) + 1))
+    ks = paths.all_ks(answer)
     own = settings.reg_lambda_ps != settings.reg_lambda
-    full = evaluate_scores(
-        scores_on_test(answer.model, settings.reg_lambda),
-        data.Y_test,
-        answer.theta,
-        answer.metric_theta,
-        ks,
-        scores_ps=scores_on_test(answer.model, settings.reg_lambda_ps) if own else None,
-        exclude=data.test_filter,
+    full = paths.point_of(
+        evaluate_scores(
+            scores_on_test(answer.model, settings.reg_lambda),
+            data.Y_test,
+            answer.theta,
+            answer.metric_theta,
+            ks,
+            scores_ps=scores_on_test(answer.model, settings.reg_lambda_ps) if own else None,
+            exclude=data.test_filter,
+        )
     )
     passes = _Passes()
-    for variant, metrics in zip(VARIANTS, (full.ridge.metrics, full.ps.metrics), strict=True):
+    for variant, metrics in zip(VARIANTS, (full.ridge, full.ps), strict=True):
         points = _compress(answer, variant, SHARES, ks, metrics, passes)
         yield variant, dict(zip(SHARES, points, strict=True))
 

@@ -15,8 +15,9 @@ import streamlit as st
 from cachetools import LRUCache
 
 from pages.shared import behind
+from pages.shared.failures import in_words
 from pages.shared.sources import refuse_unusable
-from xmlcore import DataError, Dataset, default_recipe
+from xmlcore import Dataset, default_recipe
 from xmlcore.cost import Outline, outline
 from xmlcore.downloads import DownloadProgress
 from xmlcore.profile import Profile, profile
@@ -85,11 +86,8 @@ class Job(Generic[Result]):
     def _run(self) -> None:
         try:
             self.result = self._work(self.progress)
-        except (DataError, MemoryError) as error:
-            self.error = str(error) or "there is not enough memory for it"
         except Exception as error:
-            # A thread has nobody to raise to; what is not foreseen may name places on the server, so only its kind.
-            self.error = f"an unforeseen {type(error).__name__}; please report it with the file"
+            self.error = in_words(error, "the data")
         finally:
             self._over.set()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.shared import behind
 from pages.shared.settings import REFUSED, Settings
 from xmlcore import DataError
 
@@ -76,11 +77,15 @@ def show_refusals() -> None:
 
 
 def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:
-    """`st.fragment` whose own runs, which do not pass through `app.py`, word errors of the data as that does."""
+    """`st.fragment` whose own runs, which do not pass through `app.py`, word errors of the data as that does.
+
+    They are a visitor's as well, for whom work behind the pages steps aside. Not where the fragment polls: its polls,
+    which cannot be told from its visitor's runs, would hold up the very work that they look for.
+    """
 
     @wraps(function)
     def worded(*args: object) -> None:
-        with worded_errors():
+        with worded_errors(), nullcontext() if run_every else behind.visitor_first():
             function(*args)
 
     return st.fragment(worded, run_every=run_every)

@@ -7,14 +7,17 @@ other data or other features.
 from __future__ import annotations
 
 import threading
+import time
 
 import streamlit as st
 
 from pages.shared import behind, frame, model
+from pages.shared.failures import in_words
 from pages.shared.model import Progress
 from xmlcore import DataError
 
 PATIENCE = 10.0  # seconds, from the beginning of the work
+KEPT_SECONDS = 120.0  # an error, for those who poll: a tab that is hidden does so once a minute
 AT_FIRST = (1e-2, 1e3)  # the λ slider's range until the data set's own is known
 
 
@@ -22,25 +25,34 @@ class Preparation:
     """A model that is being made.
 
     Attributes:
-        progress: how far it is. over: set when it has ended. error: what it ended with, or None.
+        progress: how far it is. over: set when it has ended. error: why it failed, in words, or None.
     """
 
     def __init__(self, title: str, features: str) -> None:
         self.title, self.features = title, features
         self.progress = Progress("the data are read")
         self.over = threading.Event()
-        self.error: Exception | None = None
+        self.error: str | None = None
         threading.Thread(target=self._run, name=f"prepare {title}", daemon=True).start()
 
     def _run(self) -> None:
         try:
             model.model_of(self.title, self.features, self.progress)
-        except MemoryError:
-            self.error = DataError("there is not enough memory for these features")
-        except Exception as error:  # raised again for the pages that wait
-            self.error = error
+        except Exception as error:
+            self.error = in_words(error, "these features")
         finally:
+            self.progress.finished = time.monotonic()
             self.over.set()
+
+    @property
+    def outdated(self) -> bool:
+        """Whether how it ended says nothing of an attempt now, where the model is not in the cache.
+
+        That is so where nobody came for its error in time, and where the model was there and has been pushed out.
+        """
+        if not self.over.is_set():
+            return False
+        return self.error is None or time.monotonic() - self.progress.finished > KEPT_SECONDS
 
 
 _running: dict[tuple[str, str], Preparation] = {}
@@ -50,14 +62,14 @@ _lock = threading.Lock()
 def prepare(title: str, features: str) -> Preparation | None:
     """None where the model is there, if need be after a while; else the work on it.
 
-    Raises what went wrong with it: DataError where the data cannot be had, or the features do not suit it.
+    Raises DataError where there can be none: the data cannot be had, the features do not suit it, or making it failed.
     """
     key = title, features
     with _lock:
         if key in model.model_of.cache:
             return None
         work = _running.get(key)
-        if work is None:
+        if work is None or work.outdated:
             work = _running[key] = Preparation(title, features)
     with st.spinner("Preparing…", show_time=True):
         work.over.wait(max(0.0, PATIENCE - work.progress.seconds))
@@ -67,7 +79,7 @@ def prepare(title: str, features: str) -> Preparation | None:
         if _running.get(key) is work:
             del _running[key]
     if work.error is not None:
-        raise work.error
+        raise DataError(work.error)
     return None
 
 

@@ -13,8 +13,14 @@ from xmlcore.streaming import evaluate_streamed
 
 
 def whole_test_set(answer: answers.Answer) -> behind.Filling[paths.Point]:
-    """The answer's setting on all test instances, where the answer is of a sample; the model must be ready."""
-    return behind.filling(("whole", answer.settings), lambda: _whole_steps(answer), 1, answer.n_bytes)
+    """The answer's setting on all test instances, where the answer is of a sample; the model must be ready.
+
+    At every K, so that another one does not begin it anew.
+    """
+    settings = answer.settings
+    lambdas = settings.reg_lambda, settings.reg_lambda_ps
+    key = ("whole", settings.data, settings.features, *lambdas, settings.A, settings.B, *answer.metric_AB)
+    return behind.filling(key, lambda: _whole_steps(answer), 1, answer.n_bytes)
 
 
 def _whole_steps(answer: answers.Answer) -> Iterator[paths.Point]:
@@ -31,7 +37,7 @@ def _whole_steps(answer: answers.Answer) -> Iterator[paths.Point]:
         settings.reg_lambda,
         answer.theta,
         answer.metric_theta,
-        answer.evaluation.ks,
+        paths.all_ks(answer),
         reg_lambda_ps=settings.reg_lambda_ps,
         exclude=data.test_filter,
     )

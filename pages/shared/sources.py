@@ -12,6 +12,7 @@ import streamlit as st
 from cachetools import LRUCache
 
 from pages.shared.settings import counted
+from pages.shared.sizes import held_bytes
 from xmlcore import CatalogEntry, DataError, Dataset, catalog_entries, load_dataset
 from xmlcore.downloads import is_downloaded
 from xmlcore.eigen import gram_dtype
@@ -25,8 +26,7 @@ OWN_BYTES = 2 << 30
 
 def dataset_bytes(data: Dataset) -> int:
     """About what a data set takes in memory."""
-    arrays = [*as_blocks(data.X_train), *as_blocks(data.X_test), data.Y_train, data.Y_test]
-    return sum(8 * array.nnz if hasattr(array, "nnz") else array.nbytes for array in arrays)
+    return held_bytes(data)
 
 
 _own: LRUCache[str, Dataset] = LRUCache(OWN_BYTES, getsizeof=dataset_bytes)

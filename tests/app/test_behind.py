@@ -1,16 +1,22 @@
 """Work behind the pages: what is kept of it stays within its bytes, and what failed is told and can be tried again."""
 
+import itertools
 import time
+import weakref
 from collections import OrderedDict
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from pages.shared import answers, behind, compression, model, paths, sample, search, sources
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
-from tests.app.helpers import start
+from tests.app.helpers import start, texts
+from xmlcore import evaluate_scores, solve_direct
 from xmlcore.sampling import sample_interval
 from xmlcore.synthetic import make_dataset
 
@@ -61,6 +67,11 @@ def test_a_result_is_counted_with_all_that_it_holds():
     assert held_bytes(array) == 120
     assert held_bytes([array, {"a": array}]) > 240
     assert held_bytes(point) > held_bytes(paths.Point(1.0, {}, {})) > 0
+    words = ["a word of a thousand letters".ljust(1_000), "another".ljust(1_000)]
+    for kind in (object, np.dtypes.StringDType()):
+        assert held_bytes(np.array(words, kind)) > 2_000
+    matrix = sparse.csr_array((1_000, 3))
+    assert held_bytes(matrix) >= matrix.indptr.nbytes > 4_000
 
 
 def test_of_all_work_what_was_asked_for_last_is_kept_within_its_bytes(fillings, monkeypatch):
@@ -86,6 +97,96 @@ def test_unfinished_work_counts_what_it_works_with_until_it_is_done():
     assert work.n_bytes == 1_000_000
     assert all_of(work) == [1.0]
     assert work.n_bytes < 100
+
+
+class Model:
+    """What the steps of some work hold."""
+
+
+def endless(of: Model):
+    for step in itertools.count():
+        yield step, of is None
+
+
+def test_unfinished_work_that_nobody_asks_for_any_more_goes_with_its_model_and_finished_work_stays(fillings):
+    model = Model()
+    gone = weakref.ref(model)
+    left, finished = (behind.filling(key, partial(endless, model), n) for key, n in (("left", 9), ("finished", 1)))
+    for work in (left, finished):
+        work.step()
+        work.asked_for -= 2 * behind._LET_GO_AFTER
+    del model, left, work
+    behind.filling("another", iter, 1)
+    assert list(fillings) == ["finished", "another"]
+    assert gone() is None
+    assert behind.filling("finished", iter, 1) is finished
+
+
+def test_work_that_is_asked_for_again_just_in_time_stays_as_far_as_it_got(fillings):
+    work = behind.filling("left", partial(endless, Model()), 9)
+    work.step()
+    work.asked_for -= 2 * behind._LET_GO_AFTER
+    assert behind.filling("left", iter, 9) is work
+
+
+def test_work_is_not_let_go_within_a_step_that_may_finish_it(fillings):
+    def long_step():
+        work.asked_for -= 2 * behind._LET_GO_AFTER
+        behind.filling("another", iter, 1)
+        yield 1.0
+
+    work = behind.filling("left", long_step, 1)
+    assert all_of(work) == [1.0]
+    assert list(fillings) == ["left", "another"]
+
+
+@pytest.mark.usefixtures("fillings")
+def test_the_last_work_is_let_go_though_no_visitor_comes_any_more(monkeypatch):
+    monkeypatch.setattr(behind, "_LET_GO_AFTER", 0.3)
+    monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", 0.1)
+    model = Model()
+    gone = weakref.ref(model)
+    behind.want(behind.filling("last", partial(endless, model), 10**9))
+    del model
+    until(lambda: gone() is None)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.usefixtures("made", "fillings")
+def test_the_curves_of_compress_count_the_answer_that_they_work_with(monkeypatch, quick):
+    monkeypatch.setattr(compression, "is_quick", lambda model: quick)
+    answer = answers._answer(Settings(TITLE), ())
+    assert compression.curves(answer).n_bytes == answer.n_bytes > 0
+
+
+@pytest.mark.usefixtures("made", "fillings")
+def test_another_k_does_not_evaluate_all_test_instances_anew_but_whatever_else_matters_does():
+    def work_at(metric_AB=(), **changes) -> behind.Filling:
+        return sample.whole_test_set(answers._answer(replace(Settings(TITLE), **changes), metric_AB))
+
+    assert work_at(K=7) is work_at()
+    others = [
+        work_at(reg_lambda=2.0),
+        work_at(own_lambda_ps=True, reg_lambda_ps=2.0),
+        work_at(A=0.7),
+        work_at(B=2.0),
+        work_at(metric_AB=(0.7, 2.0)),
+        work_at(features="unit"),
+    ]
+    assert len({work_at(), *others}) == 1 + len(others)
+
+
+@pytest.mark.usefixtures("made", "fillings")
+def test_the_numbers_of_all_test_instances_are_there_at_once_for_another_k():
+    app = start()
+    until(lambda: "On all" in texts(app.run()))
+    app.sidebar.slider(key="K").set_value(7).run()
+    assert not app.exception
+    scores = solve_direct(MADE.X_train, MADE.Y_train, MADE.X_test, 3.0)
+    ones = np.ones(MADE.n_labels)
+    expected = 100 * evaluate_scores(scores, MADE.Y_test, ones, ones, (7,)).ridge.metrics["precision"][7]
+    told = texts(app).split("test instances: P@7 ")[1]
+    assert float(told.split(" %")[0]) == pytest.approx(expected, abs=0.03)
 
 
 @pytest.mark.usefixtures("made")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cachetools import LRUCache
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
@@ -368,3 +369,41 @@ def test_a_sample_of_the_training_instances_becomes_a_data_set_of_the_session():
     assert not app.exception
     assert app.sidebar.selectbox(key="data").value.startswith("debtags, 500 training instances (")
     assert "500 of 23,639 training instances, drawn at random" in texts(app)
+
+
+# What a data set takes in memory.
+
+
+@pytest.mark.parametrize(
+    "field", ["train_texts", "test_texts", "train_names", "test_names", "feature_names", "label_names"]
+)
+def test_texts_and_names_count_as_what_a_data_set_takes(field):
+    data = small()
+    n = {"train": data.n_train, "test": data.n_test, "feature": data.n_features, "label": data.n_labels}
+    entries = [f"{number:01000}" for number in range(n[field.split("_")[0]])]
+    more = sources.dataset_bytes(replace(data, **{field: entries})) - sources.dataset_bytes(data)
+    assert 1_000 * len(entries) <= more < 5_000 * len(entries)
+
+
+def test_filters_and_rows_without_entries_count_as_what_a_data_set_takes():
+    data, empty = small(), sparse.csr_array((10_000, 7), dtype=np.float32)
+    pairs = sparse.csr_array(np.ones((data.n_train, data.n_labels), np.float32))
+    masked = sources.dataset_bytes(replace(data, train_filter=pairs)) - sources.dataset_bytes(data)
+    assert masked >= 8 * pairs.nnz
+    assert sources.dataset_bytes(Dataset("empty", empty, empty, empty, empty)) >= 4 * empty.indptr.nbytes
+
+
+def test_texts_larger_than_all_that_is_kept_for_visitors_are_refused(monkeypatch):
+    monkeypatch.setattr(sources, "_own", LRUCache(100_000, getsizeof=sources.dataset_bytes))
+    data = small()
+    assert data.name in sources.keep_own(data)
+    with pytest.raises(ValueError, match="too large"):
+        sources.keep_own(replace(data, train_texts=["word " * 1_000] * data.n_train))
+
+
+def test_what_is_too_large_to_hand_over_for_its_texts_is_not_exported(monkeypatch):
+    monkeypatch.setattr("pages.shared.data_export.LIMITS", replace(LIMITS, max_upload_bytes=10_000_000))
+    data = replace(small(), train_texts=["word " * 100_000] * 60)
+    monkeypatch.setattr(sources, "names", lambda: ["Texts"])
+    monkeypatch.setattr(sources, "raw", lambda title: data)
+    assert "more than a page can hand over" in texts(data_page())

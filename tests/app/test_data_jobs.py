@@ -102,6 +102,15 @@ def test_an_unforeseen_failure_names_no_place_on_the_server():
     assert "/secret" not in job.error
 
 
+def test_too_little_memory_is_told_in_words():
+    def fail(progress):
+        raise MemoryError("Unable to allocate 3 GiB for an array")
+
+    job = data_jobs.Job(fail)
+    assert job.wait(30)
+    assert job.error == "there is not enough memory for the data"
+
+
 def test_progress_is_a_share_and_the_file_on_its_way():
     assert data_jobs.progress_of(DownloadProgress()) is None
     share, words = data_jobs.progress_of(DownloadProgress("b.xml", 500_000, 1_000_000, 1, 2))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import answers, frame, mirror, model, show
+from pages.shared import answers, behind, frame, mirror, model, show
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.settings import Settings
 from tests.app.helpers import SECONDS, start
@@ -382,3 +382,20 @@ def test_many_changes_of_the_address_are_one_and_what_is_left_out_is_gone():
 def test_plain_markdown_escapes_what_streamlit_would_draw():
     assert plain_markdown(":red[x] $a$ use::net") == r"\:red\[x\] \$a\$ use\:\:net"
     assert plain_markdown(":material/home:") == "\\:\u2060material/home\\:"
+
+
+def seen_by_a_run(monkeypatch, **options) -> list[bool]:
+    """Whether a visitor waited during one run of a fragment, and whether one did after it."""
+    monkeypatch.setattr(behind, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(frame.st, "fragment", lambda function, run_every: function)
+    seen = []
+    frame.fragment(lambda: seen.append(behind.visitors_waiting()), **options)()
+    return [*seen, behind.visitors_waiting()]
+
+
+def test_work_behind_the_pages_steps_aside_for_a_fragment_that_a_visitor_runs(monkeypatch):
+    assert seen_by_a_run(monkeypatch) == [True, False]
+
+
+def test_polls_do_not_hold_up_the_work_that_they_look_for(monkeypatch):
+    assert seen_by_a_run(monkeypatch, run_every=behind.POLL_SECONDS) == [False, False]

@@ -101,7 +101,11 @@ def test_visitors_who_ask_for_the_same_wait_for_one_piece_of_work(goes_on):
 
 @pytest.mark.parametrize(
     ("error", "told_of_it"),
-    [(DataError("features: no model"), "no model"), (MemoryError(), "not enough memory for these features")],
+    [
+        (DataError("features: no model"), "no model"),
+        (MemoryError("Unable to allocate"), "not enough memory for these features"),
+        (KeyError("/secret/place"), "an unforeseen KeyError; please report it with these features"),
+    ],
 )
 def test_why_it_failed_is_told_and_the_usual_features_take_its_place(goes_on, monkeypatch, error, told_of_it):
     def fails(*_):
@@ -120,3 +124,46 @@ def test_why_it_failed_is_told_and_the_usual_features_take_its_place(goes_on, mo
     assert "usual features" in "".join(each.value for each in app.error)
     assert len(app.metric) == 12
     assert texts(app)
+
+
+def ended(work: preparing.Preparation) -> preparing.Preparation:
+    assert work.over.wait(SECONDS)
+    return work
+
+
+def test_an_error_that_nobody_came_for_in_time_is_no_answer_to_the_next_visitor(goes_on, monkeypatch):
+    def fails(*_):
+        raise DataError("features: no model")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(model, "fit_features", fails)
+        work = ended(preparing.Preparation("Debtags", SLOW))
+    preparing._running["Debtags", SLOW] = work
+    work.progress.finished -= 2 * preparing.KEPT_SECONDS
+    again = preparing.prepare("Debtags", SLOW)
+    assert again is not None
+    goes_on.set()
+    assert ended(again).error is None
+
+
+def test_a_visitor_who_polls_is_told_the_error_without_another_attempt(goes_on, monkeypatch):
+    def fails(*_):
+        goes_on.wait(SECONDS)
+        raise DataError("features: no model")
+
+    monkeypatch.setattr(model, "fit_features", fails)
+    work = preparing.prepare("Debtags", SLOW)
+    goes_on.set()
+    ended(work).progress.finished -= preparing.KEPT_SECONDS / 2
+    with pytest.raises(DataError, match="no model"):
+        preparing.prepare("Debtags", SLOW)
+    assert not preparing._running
+
+
+def test_a_model_that_nobody_came_for_and_that_was_pushed_out_is_made_again_in_its_thread(goes_on):
+    work = preparing.prepare("Debtags", SLOW)
+    goes_on.set()
+    ended(work)
+    goes_on.clear()
+    del model.model_of.cache["Debtags", SLOW]
+    assert preparing.prepare("Debtags", SLOW) not in (None, work)
