@@ -80,7 +80,11 @@ def _controls(model: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
     sparse_width = sum(block.width for block in raw.blocks if block.is_sparse)
     left, middle, right = st.columns(3)
     with left:
-        tfidf = st.toggle("TF-IDF", key="recipe_tfidf", help="Weighs counts: rare words count more. Needs counts.")
+        tfidf = st.toggle(
+            "TF-IDF",
+            key="recipe_tfidf",
+            help="A count c becomes 1 + ln c, times a weight that is larger for rarer words. Needs counts.",
+        )
         unit = st.toggle("Unit rows", key="recipe_unit", help="Scales each instance to length 1.")
         few = st.toggle(
             "Only frequent features",

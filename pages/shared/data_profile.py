@@ -125,7 +125,8 @@ def _remarks(found: Profile) -> list[str]:
     if found.train.without_features or found.test.without_features:
         remarks.append(
             f"Without features: {counted(found.train.without_features, 'training instance')} and "
-            f"{counted(found.test.without_features, 'test instance')}. Nothing is predicted there but the first labels."
+            f"{counted(found.test.without_features, 'test instance')}. Nothing is predicted there but the first "
+            "labels in the order of the data set."
         )
     if found.test.without_labels:
         without = counted(found.test.without_labels, "test instance")
