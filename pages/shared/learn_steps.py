@@ -14,6 +14,8 @@ from pages.shared.learn_example import Bench, work
 from xmlcore.figures import RIDGE, RIDGE_PS, grouped_bars
 from xmlcore.toy import objective
 
+ROUNDING = 1e-9  # what is smaller in the example is what rounding leaves of 0
+
 
 @dataclass(frozen=True)
 class Step:
@@ -51,8 +53,12 @@ def _table(values: np.ndarray, rows: list[str], columns: list[str], digits: int 
 
 
 def _number(value: float, digits: int = 2) -> str:
-    # An addition turns -0.0 into 0.0, so that no "−0.00" is shown.
-    return f"{round(float(value), digits) + 0.0:.{digits}f}".replace("-", "−")
+    if ROUNDING < abs(value) < 0.5 * 10**-digits:  # as 0.00 it would seem to be nothing
+        text = np.format_float_positional(value, 2, fractional=False, trim="-")
+    else:
+        # An addition turns -0.0 into 0.0, so that no "−0.00" is shown.
+        text = f"{round(float(value), digits) + 0.0:.{digits}f}"
+    return text.replace("-", "−")
 
 
 def _verdict(bench: Bench) -> str:

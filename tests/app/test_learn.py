@@ -273,3 +273,11 @@ def test_the_objective_is_lowest_at_the_sliders_lambda():
     totals = app.table[0].value.iloc[:, 2].astype(float)
     assert totals.idxmin() == "W made with λ = 0.5 (now)"
     assert re.search(r"0\.5 · size", app.table[0].value.columns[2])
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1.6478e-5, "0.000016"), (-0.0021, "−0.0021"), (0.004, "0.004"), (0.006, "0.01"), (-1e-17, "0.00"), (2, "2.00")],
+)
+def test_a_number_that_is_not_zero_is_never_shown_as_zero(value, shown):
+    assert learn_steps._number(value) == shown
