@@ -142,12 +142,11 @@ def settings_in_link(settings: Settings) -> dict[str, str]:
 
     As the controls write them into the address: in the same tab nothing changes, and Back needs one step.
     """
-    usual = Settings(settings.data, settings.reg_lambda)
-    own = {key: value for key, value in asdict(settings).items() if value != getattr(usual, key)}
-    if settings.reg_lambda != DEFAULTS["reg_lambda"]:
-        own["reg_lambda"] = settings.reg_lambda
-    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in own.items()}
-    return {"data": settings.data, **texts, **hold_in_link()}
+    values = {key: value for key, value in asdict(settings).items() if value != DEFAULTS.get(key, "")}
+    if not settings.own_lambda_ps:
+        values.pop("reg_lambda_ps", None)
+    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()}
+    return texts | hold_in_link()
 
 
 def hold_in_link() -> dict[str, str]:

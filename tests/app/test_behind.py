@@ -149,6 +149,7 @@ def test_the_last_work_is_let_go_though_no_visitor_comes_any_more(monkeypatch):
     behind.want(behind.filling("last", partial(endless, model), 10**9))
     del model
     until(lambda: gone() is None)
+    assert gone() is None
 
 
 @pytest.mark.parametrize("quick", [True, False])

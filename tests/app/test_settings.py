@@ -136,6 +136,10 @@ def test_without_a_lambda_of_its_own_ps_has_that_of_ridge_whatever_a_link_says()
         (Settings("Debtags"), {}),
         (Settings("Debtags", reg_lambda=7.3), {"reg_lambda": "7.3"}),
         (
+            Settings("Debtags", 20.0, True, 20.0),
+            {"reg_lambda": "20.0", "own_lambda_ps": "true", "reg_lambda_ps": "20.0"},
+        ),
+        (
             Settings("Debtags", 3.0, True, 0.5, 0.8, 2.6, 3, True, "tfidf"),
             {"own_lambda_ps": "true", "reg_lambda_ps": "0.5", "A": "0.8", "B": "2.6", "K": "3", "tie_metric": "true"}
             | {"features": "tfidf"},
