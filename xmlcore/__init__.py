@@ -4,7 +4,7 @@ from xmlcore.analysis import contributions, frequency_bins, head_torso_tail, lab
 from xmlcore.catalog import CatalogEntry, catalog_entries, load_dataset
 from xmlcore.cost import factorization_cost, outline
 from xmlcore.dataset import DataError, Dataset
-from xmlcore.direct import lambda_range, solve_direct
+from xmlcore.direct import DirectSolver, lambda_range, solve_direct
 from xmlcore.downloads import DownloadProgress
 from xmlcore.evaluation import Evaluation, VariantResult, evaluate, evaluate_scores
 from xmlcore.explain import Explanation, explain_by_feature, explain_by_instance, missing_labels
@@ -40,6 +40,7 @@ __all__ = [
     "CatalogEntry",
     "DataError",
     "Dataset",
+    "DirectSolver",
     "DownloadProgress",
     "Evaluation",
     "Explanation",

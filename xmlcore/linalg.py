@@ -173,7 +173,9 @@ def _mirror_lower(K: np.ndarray) -> None:
 
 
 def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type; K is overwritten, B is not.
+    """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type, which is left as it is.
+
+    K is overwritten; with its diagonal from before, `undo_cholesky_solve` makes it what it was.
 
     c (r,) is a random combination of the columns of C (r×m), where CᵀS is what S is for: scores, on the scale of 0/1
     labels. The solution is that of K + λI + E with |E_ij| about eps √(d_i d_j), d the diagonal of K, which moves cᵀS by
@@ -199,6 +201,12 @@ def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarra
     raise DataError(
         f"reg_lambda is {reg_lambda:g}, too {what} for a solve in {K.dtype} of a matrix of size {K.shape[0]:,}"
     )
+
+
+def undo_cholesky_solve(K: np.ndarray, diagonal: np.ndarray) -> None:
+    """Gives K (r×r) back what `cholesky_solve` has overwritten: its lower half. diagonal: K's own, shape (r,)."""
+    _mirror_lower(K.T)
+    np.fill_diagonal(K, diagonal)
 
 
 def check_scale(X: tuple[Block, ...], dtype: type, name: str = "X") -> float:

@@ -1,33 +1,39 @@
 """Answers for the current settings, kept for all visitors.
 
-There is one from the first second: while a model has no factorisation, λ is solved for by Cholesky.
+There is one from the first second: while a model has no factorisation, λ is solved for by Cholesky. Of data so large
+that this takes many seconds, it is done behind the page.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
+from pages.shared import behind, frame
 from pages.shared.model import Model, model_of
-from pages.shared.settings import Settings, counted, held
+from pages.shared.settings import Settings, counted, held, lambda_text
 from pages.shared.sizes import held_bytes
 from xmlcore import (
+    DataError,
     Dataset,
     Evaluation,
     evaluate_scores,
     inverse_propensity,
     metric_inverse_propensity,
-    solve_direct,
 )
+from xmlcore.cost import operations_per_second
 
 CARD_KS = (1, 3, 5)
 SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
 LAST_ANSWER = "_last_answer"  # its settings and the seconds it took
+SOLVED = "_solved_behind"  # the settings and the seconds of an answer that this visitor has waited for
+WAITED_FOR = 1e12  # operations of a solve that a page waits for: a few seconds
 
 
 @cached(
@@ -37,9 +43,10 @@ LAST_ANSWER = "_last_answer"  # its settings and the seconds it took
 )
 def scores_on_test(model: Model, reg_lambda: float) -> np.ndarray:
     """The scores of all test instances at this λ, (n_test, L), float32: exact, whichever way they are computed."""
+    direct = model.direct  # looked at first: it goes when the factorisation is there
     if model.ready:
         return model.factorization.scores_of(model.dataset.X_test, model.projection, reg_lambda)
-    return solve_direct(model.full.X_train, model.full.Y_train, model.dataset.X_test, reg_lambda)
+    return direct.scores(model.dataset.X_test, reg_lambda)
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,9 @@ def thetas(dataset: Dataset, settings: Settings, metric_AB: tuple[float, ...]) -
 
 def answer_at(settings: Settings) -> Answer:
     """Both variants at these settings, for a page; says so where rounding may show at this λ, and where K is cut."""
-    started = time.perf_counter()
+    _leave_until_solved(settings)
+    solved_for, seconds = st.session_state.pop(SOLVED, (None, 0.0))
+    started = time.perf_counter() - (seconds if solved_for == settings else 0.0)
     with st.spinner("Solving for this λ…", show_time=True):  # seen only where it takes more than half a second
         result = _answer(settings, metric_AB_of(settings))
     result.model.start()
@@ -148,7 +157,73 @@ def held_answer(settings: Settings) -> Answer | None:
 
     By another ruler even a model that is the same would seem to gain or lose.
     """
+    ghost = _held_settings(settings)
+    return ghost and _answer(ghost, metric_AB_of(settings))
+
+
+def _held_settings(settings: Settings) -> Settings | None:
     ghost = held()
     if ghost is None or (ghost.data, ghost.features) != (settings.data, settings.features):
         return None
-    return _answer(replace(ghost, K=settings.K), metric_AB_of(settings))
+    return replace(ghost, K=settings.K)
+
+
+def _leave_until_solved(settings: Settings) -> None:
+    """Ends the page's run where what it shows takes long to be solved for, until that has been done behind the page.
+
+    The page says how far it is and, when it is done, is drawn anew; all controls of the sidebar stay usable meanwhile.
+    """
+    model, metric_AB = model_of(settings.data, settings.features), metric_AB_of(settings)
+    if model.direct is None or model.direct_operations <= WAITED_FOR:
+        return
+    for wanted in filter(None, (settings, _held_settings(settings))):
+        if _is_quick(model, wanted, metric_AB):
+            continue
+        work = _solution(model, wanted, metric_AB)
+        if not work.done:
+            _show_solving(model, wanted, work)
+            raise frame.EndOfPage
+        behind.forget(work)  # what it found is in the caches, if not pushed out: then it is made in the page's run
+        if work.error:
+            raise DataError(work.error)
+
+
+def _is_quick(model: Model, settings: Settings, metric_AB: tuple[float, ...]) -> bool:
+    lambdas = settings.reg_lambda, settings.reg_lambda_ps
+    return _evaluated.cache_key(model, settings, metric_AB) in _evaluated.cache or all(
+        scores_on_test.cache_key(model, each) in scores_on_test.cache for each in lambdas
+    )
+
+
+def _solution(model: Model, settings: Settings, metric_AB: tuple[float, ...]) -> behind.Filling[None]:
+    """The work on an answer; what comes of it is in the caches then. The Gram matrix is a step of its own."""
+
+    def steps() -> Iterator[None]:
+        if direct := model.direct:
+            direct.prepare()
+        yield
+        yield _evaluated(model, settings, metric_AB) and None
+
+    key = ("solve", model.full.fingerprint, settings, metric_AB)
+    return behind.filling(key, steps, 2, awaited=True)
+
+
+def _show_solving(model: Model, settings: Settings, work: behind.Filling) -> None:
+    about = model.direct_operations / operations_per_second()
+    lambdas = " and ".join(map(lambda_text, dict.fromkeys((settings.reg_lambda, settings.reg_lambda_ps))))
+
+    def told() -> None:
+        if work.done and work.error is None:
+            st.session_state[SOLVED] = settings, work.seconds
+            behind.forget(work)  # once pushed out of the caches it is to be solved for anew
+        if work.done or model.ready:
+            st.rerun()
+        behind.want(work)
+        stage = "Cholesky" if work.results else "the Gram matrix"
+        st.info(
+            f"λ = {lambdas} is being solved for ({stage}): {work.seconds:.0f} s so far, of about {about:.0f} s, an "
+            "estimate. Meanwhile you can choose another λ, another data set or another page.",
+            icon=":material/hourglass_top:",
+        )
+
+    frame.fragment(told, run_every=behind.POLL_SECONDS)()

@@ -1,6 +1,8 @@
 """Work that fills in behind the page: one thread for the whole server, which steps aside for visitors.
 
-The thread takes the next step of the work that a page asked for last. Asking again, as every poll of a page does, is
+What a page cannot begin without has a thread of its own, which does not.
+
+A thread takes the next step of the work that a page asked for last. Asking again, as every poll of a page does, is
 what keeps a piece of work going; when its visitors have moved the sliders on, it stays as far as it got for a while.
 Then it is let go, unless it is finished: its steps hold a model, of some GB perhaps, that nothing else may need.
 """
@@ -34,15 +36,19 @@ class Filling(Generic[Step]):
         n_steps: how many will come.
         error: why the work ended early, or None.
         reported: how much of the whole work is done, where one that takes long within a step reports it.
+        awaited: whether a page shows nothing before this is there; it then does not step aside for visitors.
     """
 
-    def __init__(self, make_steps: Callable[[], Iterator[Step]], n_steps: int, works_with: int = 0) -> None:
+    def __init__(
+        self, make_steps: Callable[[], Iterator[Step]], n_steps: int, works_with: int = 0, awaited: bool = False
+    ) -> None:
         self.results: list[Step] = []
         self.n_steps = n_steps
         self.error: str | None = None
         self.reported = 0.0
         self.wanted = self.asked_for = 0.0
-        self.in_step = False
+        self.in_step, self.awaited = False, awaited
+        self._began = self._ended = None
         self._works_with, self._results_bytes = works_with, 0
         self._make_steps: Callable[[], Iterator[Step]] | None = make_steps
         self._steps: Iterator[Step] | None = None
@@ -62,9 +68,15 @@ class Filling(Generic[Step]):
         """About what its results hold and, until it is done, what it works with."""
         return self._results_bytes + (0 if self.done else self._works_with)
 
+    @property
+    def seconds(self) -> float:
+        """Seconds since its first step began, until now or until it was done."""
+        return 0.0 if self._began is None else (self._ended or time.monotonic()) - self._began
+
     def step(self) -> None:
-        """Takes the next step; only the worker calls this."""
+        """Takes the next step; only a worker calls this."""
         _at_work.filling, self.in_step = self, True
+        self._began = self._began or time.monotonic()
         try:
             if self._steps is None:
                 self._steps = self._make_steps()
@@ -81,28 +93,32 @@ class Filling(Generic[Step]):
             _at_work.filling, self.in_step = None, False
         if self.done:  # what was worked with, a model of some GB perhaps, is not kept for the results' sake
             self._make_steps = self._steps = None
+            self._ended = time.monotonic()
 
 
 _at_work = threading.local()  # its filling: whose step this thread takes
 _fillings: OrderedDict[object, Filling] = OrderedDict()  # the one asked for last at the end
 _changed = threading.Condition()
-_worker: threading.Thread | None = None
+_workers: list[threading.Thread] = []
 
 
-def filling(key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int, works_with: int = 0) -> Filling[Step]:
+def filling(
+    key: object, make_steps: Callable[[], Iterator[Step]], n_steps: int, works_with: int = 0, awaited: bool = False
+) -> Filling[Step]:
     """The work of that key, made at the first call; it is not worked on before somebody wants it.
 
-    works_with: about the bytes that it holds, beside its results, until it is done. Of all work, what was asked for
-    last is kept, as much as FILLED_BYTES take, and what a page still shows: works of one page that are larger together
-    would else push each other out at every poll, and none would ever be done.
+    works_with: about the bytes that it holds, beside its results, until it is done. awaited: as in `Filling`.
+
+    Of all work, what was asked for last is kept, as much as FILLED_BYTES take, and what a page still shows: works of
+    one page that are larger together would else push each other out at every poll, and none would ever be done.
     """
-    global _worker
     with _changed:
-        if _worker is None:
-            _worker = threading.Thread(target=_work, name="fill in behind the pages", daemon=True)
-            _worker.start()
+        if not _workers:
+            for awaited_ones, name in ((False, "fill in behind the pages"), (True, "what pages wait for")):
+                _workers.append(threading.Thread(target=_work, args=(awaited_ones,), name=name, daemon=True))
+                _workers[-1].start()
         if key not in _fillings:
-            _fillings[key] = Filling(make_steps, n_steps, works_with)
+            _fillings[key] = Filling(make_steps, n_steps, works_with, awaited)
         _fillings.move_to_end(key)
         now = _fillings[key].asked_for = time.monotonic()
         _let_go()
@@ -133,7 +149,7 @@ def want(work: Filling) -> None:
     """Asks for the next steps of this work before all others, for the next few seconds."""
     with _changed:
         work.wanted = time.monotonic()
-        _changed.notify()
+        _changed.notify_all()
 
 
 _visitors_waiting = 0
@@ -171,14 +187,16 @@ def step_aside(done: float | None = None) -> None:
         time.sleep(0.02)
 
 
-def _work() -> None:
+def _work(awaited: bool) -> None:
     while True:
         with _changed:
             _let_go()
             since = time.monotonic() - _FORGOTTEN_AFTER
-            wanted = [work for work in _fillings.values() if not work.done and work.wanted > since]
+            mine = [work for work in _fillings.values() if work.awaited == awaited]
+            wanted = [work for work in mine if not work.done and work.wanted > since]
             if not wanted:
                 _changed.wait(_LET_GO_AFTER)
                 continue
-        step_aside()
+        if not awaited:
+            step_aside()
         max(wanted, key=lambda work: work.wanted).step()

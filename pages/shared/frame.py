@@ -46,11 +46,17 @@ def navigation() -> st.Page:
     return st.navigation(pages, position="top")
 
 
+class EndOfPage(Exception):
+    """Ends a page that has shown why it shows no more; after `st.stop` the frame could not draw its status line."""
+
+
 @contextmanager
 def worded_errors() -> Iterator[None]:
     """Shows what is wrong with the data as the sentence that says so; the page ends there."""
     try:
         yield
+    except EndOfPage:
+        pass
     except DataError as error:
         st.error(plain_markdown(str(error)), icon=":material/error:")
     except MemoryError:

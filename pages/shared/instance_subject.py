@@ -15,7 +15,6 @@ from xmlcore import (
     Explanation,
     explain_by_feature,
     explain_by_instance,
-    solve_direct,
     top_k,
 )
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -176,9 +175,10 @@ def _test_row(model: Model, row: int, reg_lambda: float) -> np.ndarray:
     condition=threading.Condition(),
 )
 def _typed_scores(model: Model, text: str, x: Features, reg_lambda: float) -> np.ndarray:
+    direct = model.direct  # looked at first: it goes when the factorisation is there
     if model.ready:
         return model.factorization.scores(model.factorization.project(x), reg_lambda)[0]
-    return solve_direct(model.full.X_train, model.full.Y_train, x, reg_lambda)[0]
+    return direct.scores(x, reg_lambda)[0]
 
 
 def kind_of_features(answer: Answer) -> str:

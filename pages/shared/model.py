@@ -23,11 +23,14 @@ from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN
 from xmlcore import (
     DataError,
     Dataset,
+    DirectSolver,
     RidgeFactorization,
     default_recipe,
     evaluate_scores,
+    factorization_cost,
     fit_features,
     lambda_range,
+    outline,
 )
 from xmlcore.background import Task, queue, submit
 from xmlcore.cost import refuse_unfitting
@@ -91,6 +94,8 @@ class Model:
         full: with the whole test set. rows: which of its test instances dataset has, shape (n,).
         fitted: what makes features of new documents.
         factorization, projection: None until they are there; projection is of dataset's test instances.
+        direct: what solves for one λ until then; None afterwards.
+        direct_operations: about what that takes, Gram matrix and all, in float32 operations.
         begun: whether the work on them was begun; pages that ask for no answer leave it.
         progress: of that work. task: the process that does it, where it is one.
     """
@@ -109,12 +114,17 @@ class Model:
         self.lambda_range = self._lambda_range()
         self.factorization: RidgeFactorization | None = None
         self.projection: np.ndarray | None = None
+        self.direct: DirectSolver | None = None
         self.progress = Progress()
         self.task: Task | None = None
         self.begun = False
         self._beginning = threading.Lock()
         if self._take_from_store():
             self.progress.from_cache, self.progress.finished = True, self.progress.started
+        else:
+            self.direct = DirectSolver(self.full.X_train, self.full.Y_train)
+        cost = factorization_cost(outline(self.dataset), "raw", rate=1.0)  # where a second is an operation
+        self.direct_operations = cost.gram_seconds + cost.cholesky_seconds
 
     def start(self) -> None:
         """Begins the factorisation, unless it has begun: after the first answer, which it would slow down."""
@@ -177,6 +187,7 @@ class Model:
         self.projection = factorization.project(self.dataset.X_test)
         self.progress.finished = time.monotonic()  # before it counts as ready, so that all visitors read one duration
         self.factorization = factorization
+        self.direct = None
         if store() is not None:
             if self.task is None:
                 store().put(self._key("factorization"), factorization.arrays())

@@ -166,7 +166,7 @@ def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest
 def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatch):
     done = []
 
-    def counted(module: ModuleType, name: str) -> None:
+    def counted(module: ModuleType | type, name: str) -> None:
         real, together = getattr(module, name), threading.Barrier(4)
 
         def work(*args: object) -> object:
@@ -178,10 +178,10 @@ def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatc
         monkeypatch.setattr(module, name, work)
 
     counted(model, "Model")
-    counted(answers, "solve_direct")
+    counted(model.DirectSolver, "scores")
     with ThreadPoolExecutor(4) as visitors:
         found = list(visitors.map(lambda _: answers._answer(Settings(data=TITLE), ()), range(4)))
-    assert done == ["Model", "solve_direct"]
+    assert done == ["Model", "scores"]
     assert len({id(answer.evaluation) for answer in found}) == 1
 
 
@@ -254,7 +254,12 @@ def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():
         return np.empty(answers.SCORE_BYTES // 3, np.uint8)
 
     of = SimpleNamespace(
-        full=MADE, dataset=MADE, ready=True, projection=None, factorization=SimpleNamespace(scores_of=scores_of)
+        full=MADE,
+        dataset=MADE,
+        ready=True,
+        direct=None,
+        projection=None,
+        factorization=SimpleNamespace(scores_of=scores_of),
     )
     for reg_lambda in (1, 2, 3, 1, 4, 1, 3, 2):
         answers.scores_on_test(of, reg_lambda)

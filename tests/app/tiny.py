@@ -9,6 +9,7 @@ from pages.shared import answers
 from pages.shared.settings import Settings
 from xmlcore import (
     Dataset,
+    DirectSolver,
     RidgeFactorization,
     default_recipe,
     evaluate_scores,
@@ -73,7 +74,10 @@ def answer_at(settings: Settings, ready: bool = True) -> answers.Answer:
         (1, settings.K),
         scores_ps=fac.scores(P, settings.reg_lambda_ps),
     )
-    known = {"factorization": fac, "projection": P} if ready else {"factorization": None, "projection": None}
+    if ready:
+        known = {"factorization": fac, "projection": P, "direct": None}
+    else:
+        known = {"factorization": None, "projection": None, "direct": DirectSolver(BUILT.X_train, BUILT.Y_train)}
     made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, shown_title="tiny", ready=ready, **known)
     return answers.Answer(made, settings, evaluation, theta, theta)
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from tests.unit.ridge_cases import SHARES, brute_force, distance, same_top5
-from xmlcore import eigen
+from xmlcore import eigen, linalg
 from xmlcore.checks import DataError
-from xmlcore.direct import lambda_range, solve_direct
+from xmlcore.direct import DirectSolver, lambda_range, solve_direct
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -18,6 +18,27 @@ def test_the_direct_solve_equals_brute_force(case, share):
         found = solve_direct(case.data.X, case.data.Y, case.data.X_new[rows], reg_lambda)
         assert distance(found, expected[rows]) < 1e-5
     assert same_top5(solve_direct(case.data.X, case.data.Y, case.data.X_new, reg_lambda), expected) >= 0.999
+
+
+@pytest.mark.parametrize("limit", [5_000, 10], ids=["float64", "float32"])
+def test_one_lambda_after_another_is_solved_on_one_gram_matrix(case, monkeypatch, limit):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    made, gram = [], linalg.gram
+    monkeypatch.setattr(linalg, "gram", lambda X, **how: made.append(how["dtype"]) or gram(X, **how))
+    solver = DirectSolver(case.data.X, case.data.Y)
+    solver.prepare()
+    kept = solver._gram.copy()
+    for share in (*SHARES, SHARES[0]):
+        reg_lambda = case.reg_lambda(share)
+        expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+        assert distance(solver.scores(case.data.X_new, reg_lambda), expected) < (1e-5 if limit > 10 else 2e-3)
+    with pytest.raises(DataError, match="reg_lambda"):
+        solver.scores(case.data.X_new, 1e-300)
+    solver.prepare()
+    np.testing.assert_array_equal(solver._gram, kept)
+    assert made[:1] == [np.float64 if limit > 10 else np.float32]
+    assert np.float32 not in made[1:]  # again only in float64, where float32 was too rough
+    assert len(made) == 1 or limit == 10
 
 
 @pytest.mark.parametrize("reg_lambda", [1e60, 1e200, 1e300])

@@ -1,0 +1,184 @@
+"""A λ that takes long to be solved for: it is done behind the page, which says so and stays usable."""
+
+import re
+import threading
+from collections import OrderedDict
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import answers, behind, model, sources
+from pages.shared.settings import Settings
+from tests.app.helpers import SECONDS, start
+from tests.app.test_background import until
+from xmlcore import DataError, RidgeFactorization
+from xmlcore.synthetic import make_dataset
+
+CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
+TITLE, MADE = "Made", make_dataset("bibtex", scale=0.2)
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    """One data set, answered as if it were large, of which nothing is ready; its factorisation never ends."""
+    monkeypatch.setattr(sources, "names", lambda: [TITLE])
+    monkeypatch.setattr(sources, "raw", lambda title: MADE)
+    monkeypatch.setattr(answers, "WAITED_FOR", 0.0)
+    monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(behind, "_fillings", OrderedDict())
+    monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", float(SECONDS))  # a test's page does not poll
+    ended = threading.Event()
+
+    def fit(*_: object, **__: object) -> None:
+        ended.wait(SECONDS)
+        raise DataError("ended with the test")
+
+    monkeypatch.setattr(RidgeFactorization, "fit", fit)
+    for cached in CACHES:
+        cached.cache.clear()
+    yield
+    ended.set()
+    for cached in CACHES:
+        cached.cache.clear()
+
+
+@pytest.fixture
+def goes_on(monkeypatch):
+    """What lets solves go on, and the λ of those that have begun."""
+    event, asked, real = threading.Event(), [], model.DirectSolver.scores
+
+    def scores(self: model.DirectSolver, X: object, reg_lambda: float) -> object:
+        asked.append(reg_lambda)
+        assert event.wait(SECONDS)
+        return real(self, X, reg_lambda)
+
+    monkeypatch.setattr(model.DirectSolver, "scores", scores)
+    event.asked = asked
+    yield event
+    event.set()
+
+
+def told(app: AppTest) -> list[str]:
+    return [each.value for each in app.info if "is being solved for" in each.value]
+
+
+def when_done(app: AppTest) -> AppTest:
+    """The app after its next polls; the visitor's clicks would have it drawn anew as well."""
+    until(lambda: not [work for work in behind._fillings.values() if work.awaited and not work.done])
+    return app.run()
+
+
+def cards(app: AppTest) -> list[str]:
+    return [metric.value for metric in app.metric]
+
+
+def test_the_page_says_what_is_solved_for_and_shows_the_numbers_of_a_direct_answer(goes_on):
+    app = start(reg_lambda="2.5")
+    assert not app.exception
+    (text,) = told(app)
+    assert re.match(r"λ = 2\.5 is being solved for \(.*\): \d+ s so far, of about \d+ s, an estimate\.", text)
+    assert not app.metric
+    assert "not factorised yet" in " ".join(caption.value for caption in app.sidebar.caption)
+    goes_on.set()
+    app = when_done(app)
+    assert not told(app)
+    expected = answers._answer(Settings(TITLE, reg_lambda=2.5), ()).evaluation
+    assert cards(app)[0] == f"{100 * expected.ridge.metrics['precision'][1]:.2f}"
+    assert len(cards(app)) == 12
+    assert goes_on.asked == [2.5]
+
+
+def test_meanwhile_the_controls_and_the_other_pages_are_there_and_the_last_lambda_is_solved_next(goes_on):
+    app = start(reg_lambda="2.5")
+    until(lambda: goes_on.asked == [2.5])
+    for reg_lambda in (3.5, 4.5):
+        app.sidebar.number_input(key="reg_lambda").set_value(reg_lambda).run()
+        assert told(app)[0].startswith(f"λ = {reg_lambda:g} ")
+    app.switch_page("pages/data.py").run()
+    assert not app.exception
+    assert not told(app)
+    app.switch_page("pages/tune.py").run()
+    assert len(told(app)) == 1
+    goes_on.set()
+    until(lambda: 4.5 in goes_on.asked)
+    assert goes_on.asked[:2] == [2.5, 4.5]
+    assert len(cards(when_done(app))) == 12
+
+
+def test_another_A_after_the_answer_is_not_waited_for():
+    app = when_done(start(reg_lambda="2.5"))
+    before = cards(app)
+    app.sidebar.slider(key="A").set_value(1.2).run()
+    assert not told(app)
+    assert cards(app) != before
+
+
+def test_what_the_answer_took_behind_the_page_is_told(monkeypatch):
+    app = start(reg_lambda="2.5")
+    until(lambda: all(work.done for work in behind._fillings.values() if work.awaited))
+    (work,) = (work for work in behind._fillings.values() if work.awaited)
+    monkeypatch.setattr(work, "_ended", work._began + 1234.0)
+    app.session_state[answers.SOLVED] = Settings(TITLE, reg_lambda=2.5), work.seconds  # as the page's poll does
+    app.run()
+    assert "Last answer in 1234." in " ".join(caption.value for caption in app.sidebar.caption)
+
+
+def test_a_lambda_of_its_own_for_ps_and_one_that_is_held_are_waited_for_too(goes_on):
+    goes_on.set()
+    app = when_done(start(reg_lambda="2.5"))
+    app.sidebar.button(key="hold_button").click().run()
+    goes_on.clear()
+    for cached in CACHES[1:]:
+        cached.cache.clear()
+    behind._fillings.clear()  # which the page's poll does
+    app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
+    assert told(app)[0].startswith("λ = 3.5 ")
+    goes_on.set()
+    app = when_done(app)
+    assert told(app)[0].startswith("λ = 2.5 ")
+    app = when_done(app)
+    assert len(cards(app)) == 12
+    app.sidebar.toggle(key="own_lambda_ps").set_value(True).run()
+    goes_on.clear()
+    app.sidebar.number_input(key="reg_lambda_ps").set_value(9.0).run()
+    assert told(app)[0].startswith("λ = 3.5 and 9 ")
+    goes_on.set()
+    assert len(cards(when_done(app))) == 12
+
+
+def test_why_a_lambda_cannot_be_solved_for_is_told_and_another_one_goes_on(monkeypatch):
+    real = model.DirectSolver.scores
+
+    def scores(self: model.DirectSolver, X: object, reg_lambda: float) -> object:
+        if reg_lambda == 2.5:
+            raise DataError("reg_lambda is 2.5, which this test refuses")
+        return real(self, X, reg_lambda)
+
+    monkeypatch.setattr(model.DirectSolver, "scores", scores)
+    app = when_done(start(reg_lambda="2.5"))
+    assert not app.exception
+    assert any("which this test refuses" in error.value for error in app.error)
+    assert not told(app)
+    app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
+    assert len(cards(when_done(app))) == 12
+
+
+def test_it_does_not_step_aside_for_visitors_nor_wait_for_what_fills_in_behind_pages(monkeypatch):
+    holds, began = threading.Event(), threading.Event()
+
+    def long_step():
+        began.set()
+        assert holds.wait(SECONDS)
+        yield None
+
+    monkeypatch.setattr(behind, "QUIET_SECONDS", 0.0)
+    filled = behind.filling("long", long_step, 1)
+    behind.want(filled)
+    assert began.wait(SECONDS)
+    awaited = behind.filling("awaited", lambda: iter([1]), 1, awaited=True)
+    with behind.visitor_first():
+        behind.want(awaited)
+        until(lambda: awaited.done)
+    assert not filled.done
+    holds.set()
+    until(lambda: filled.done)
