@@ -9,7 +9,6 @@ Then it is let go, unless it is finished: its steps hold a model, of some GB per
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+from pages.shared.failures import in_words
 from pages.shared.sizes import held_bytes
 
 Step = TypeVar("Step")
@@ -25,7 +25,6 @@ POLL_SECONDS = 2.0
 _FORGOTTEN_AFTER = 3 * POLL_SECONDS
 _LET_GO_AFTER = 120.0  # a tab that is hidden polls once a minute
 QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
-_log = logging.getLogger(__name__)
 
 
 class Filling(Generic[Step]):
@@ -86,9 +85,7 @@ class Filling(Generic[Step]):
         except StopIteration:
             self.n_steps = len(self.results)
         except Exception as error:  # a thread has nobody to raise to: `show.failure` tells it on the page
-            self.error = str(error) or type(error).__name__
-            if "interpreter shutdown" not in self.error:  # which ends every such work, when the server is stopped
-                _log.exception("work behind the page ended early")
+            self.error = in_words(error, "these data")
         finally:
             _at_work.filling, self.in_step = None, False
         if self.done:  # what was worked with, a model of some GB perhaps, is not kept for the results' sake

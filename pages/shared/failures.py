@@ -16,5 +16,6 @@ def in_words(error: Exception, what: str) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return f"there is not enough memory for {what}"
-    _log.error("work on %s failed", what, exc_info=error)
+    if "interpreter shutdown" not in str(error):  # which ends all such work, when the server is stopped
+        _log.error("work on %s failed", what, exc_info=error)
     return f"an unforeseen {type(error).__name__}; please report it with {what}"

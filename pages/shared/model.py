@@ -19,6 +19,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from pages.shared import sources
+from pages.shared.failures import in_words
 from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN
 from xmlcore import (
     DataError,
@@ -158,10 +159,8 @@ class Model:
             else:
                 _elsewhere.add(self.full.fingerprint)
                 self._factorize_elsewhere(store())
-        except Exception as error:
-            self.progress.error = (
-                str(error) or type(error).__name__
-            )  # a thread has nobody to raise to: the page shows it
+        except Exception as error:  # a thread has nobody to raise to: the page shows it
+            self.progress.error = in_words(error, "these data")
             self.progress.finished = time.monotonic()
         finally:
             _elsewhere.discard(self.full.fingerprint)
