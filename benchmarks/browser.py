@@ -1,6 +1,6 @@
 """What a visitor waits for, in a headless Chromium on Debtags: first numbers, and the answer to a control.
 
-    python -m benchmarks.browser [start] [tune] [head_and_tail] [instances] [compress] [compare] [lecture]
+    python -m benchmarks.browser [start] [visit] [tune] [head_and_tail] [instances] [compress] [compare] [lecture]
 
 An answer takes from the key that changes a control until the last frame in which the script was running or anything on
 the page changed. Nothing comes from a cache: λ is drawn at random and typed, the sliders A and K go one step further
@@ -8,6 +8,9 @@ each time. Beside it, in the same run, the same kind of control on a page that h
 small chart. A first start takes from a new browser's first request to the twelve numbers on Tune: with neither cached
 results nor compiled loops, then from a server started again with both. OPENBLAS_NUM_THREADS is left out of the servers'
 environment, as it is where people start them.
+
+A visit goes through the pages of the menu, several times over: from the key on a page's name to its last frame, the
+first time, when some begin to compute, and later. Then the server's memory.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.measure import number, write_table
+from benchmarks.measure import GB, number, resident, write_table
 from tests.browser.chromium import (
     FLAGS,
     NO_CHROMIUM,
@@ -36,9 +39,12 @@ from tests.browser.chromium import (
     wait_until_idle,
 )
 
-CHANGES, STARTS = 10, 3
+CHANGES, STARTS, ROUNDS = 10, 3, 5
 CONTROLS = {"tune": "λAK", **dict.fromkeys(("head_and_tail", "instances", "compress", "compare", "lecture"), "λ")}
-PARTS = ["start", *CONTROLS]
+PARTS = ["start", "visit", *CONTROLS]
+MENU = {"head_and_tail": "Head and tail", **{page: page.capitalize() for page in ("instances", "compress", "compare")}}
+MENU |= {page: page.capitalize() for page in ("data", "learn", "lecture", "tune")}
+VISIT_TARGET, MEMORY_TARGET = 1.0, 1.0  # seconds, GB
 TARGETS = {"λ": 0.5, "A": 0.3, "K": 0.3}
 START_TARGETS = {"without a cache": 10, "with one": 4}
 EMPTY_PAGE = """
@@ -72,12 +78,12 @@ IDLE = "() => window.wait.answered && performance.now() - window.wait.ended > 50
 
 
 @contextmanager
-def served(folder: Path, script: str | Path = "app.py", **environment: str) -> Iterator[str]:
-    """The address of a server whose cache and log are in the folder."""
+def served(folder: Path, script: str | Path = "app.py", **environment: str) -> Iterator[Server]:
+    """A server whose cache and log are in the folder."""
     folder.mkdir(exist_ok=True)
     server = Server(folder / "log.txt", folder / "cache", script, **environment)
     try:
-        yield server.url
+        yield server
     finally:
         server.stop()
 
@@ -102,10 +108,38 @@ def median_waits(page: Page, controls: str, rng: np.random.Generator) -> Iterato
                 field.press("Enter")
             else:
                 slider(page, control).press("ArrowRight")
-            wait = page.wait_for_function(IDLE, timeout=SECONDS * 1000, polling=50).json_value()
-            waits.append((wait["ended"] - wait["began"]) / 1000)
-        assert page.locator("[data-testid='stException']").count() == 0
+            waits.append(seconds_since_key(page))
         yield control, float(np.median(waits))
+
+
+def seconds_since_key(page: Page) -> float:
+    """Seconds from the last key that was pressed to the page's last frame, once it is idle."""
+    wait = page.wait_for_function(IDLE, timeout=SECONDS * 1000, polling=50).json_value()
+    assert page.locator("[data-testid='stException']").count() == 0
+    return (wait["ended"] - wait["began"]) / 1000
+
+
+def visits(browser: Browser, folder: Path) -> Iterator[str]:
+    """The lines of the table of changes of page."""
+    yield f"| page, chosen in the menu | first time, seconds | then (median of {ROUNDS}) | target |"
+    yield "| --- | --- | --- | --- |"
+    with served(folder / "visit") as server, new_visitor(browser, server.url) as page:
+        wait_until_factorised(page)
+        page.evaluate(WATCH)
+        waits: dict[str, list[float]] = {title: [] for title in MENU.values()}
+        for _ in range(1 + ROUNDS):
+            for title, seconds in waits.items():
+                page.get_by_role("link", name=title, exact=True).first.press("Enter")
+                seconds.append(seconds_since_key(page))
+        memory = resident(server.process.pid, "VmRSS") / GB, resident(server.process.pid, "VmHWM") / GB
+    for title, (first, *others) in waits.items():
+        median = float(np.median(others))
+        yield f"| {title} | {number(first)} | {number(median)} | {with_target(median, VISIT_TARGET)} |"
+    yield ""
+    yield "| the server's memory after that | GB | target |"
+    yield "| --- | --- | --- |"
+    yield f"| held | {memory[0]:.2f} | {with_target(memory[0], MEMORY_TARGET)} |"
+    yield f"| at most, from its start | {memory[1]:.2f} | {with_target(memory[1], MEMORY_TARGET)} |"
 
 
 def answers(browser: Browser, folder: Path, parts: list[str]) -> Iterator[str]:
@@ -114,15 +148,15 @@ def answers(browser: Browser, folder: Path, parts: list[str]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     rng = np.random.default_rng(0)
     (folder / "empty.py").write_text(EMPTY_PAGE, encoding="utf-8")
-    with served(folder / "empty", folder / "empty.py") as url, new_visitor(browser, url) as page:
+    with served(folder / "empty", folder / "empty.py") as server, new_visitor(browser, server.url) as page:
         page.locator(".stPlotlyChart .main-svg").first.wait_for()
         wait_until_idle(page)
         empty = dict(median_waits(page, "λA", rng))
     yield f"| Empty page, number typed | {number(empty['λ'])} | 1 | |"
     yield f"| Empty page, slider | {number(empty['A'])} | 1 | |"
-    with served(folder / "app") as url:
+    with served(folder / "app") as server:
         for part in parts:
-            with new_visitor(browser, url if part == "tune" else f"{url}/{part}") as page:
+            with new_visitor(browser, server.url if part == "tune" else f"{server.url}/{part}") as page:
                 wait_until_factorised(page)
                 for control, seconds in median_waits(page, CONTROLS[part], rng):
                     name = f"{part.replace('_', ' ').capitalize()}, {control}"
@@ -132,9 +166,9 @@ def answers(browser: Browser, folder: Path, parts: list[str]) -> Iterator[str]:
 
 def first_numbers(browser: Browser, folder: Path) -> float:
     """Seconds from the first request of a new server and browser to the twelve numbers on Tune."""
-    with served(folder, NUMBA_CACHE_DIR=str(folder / "loops")) as url:
+    with served(folder, NUMBA_CACHE_DIR=str(folder / "loops")) as server:
         began = time.perf_counter()
-        with new_visitor(browser, url) as page:
+        with new_visitor(browser, server.url) as page:
             page.locator(".st-key-cards [data-testid='stMetricValue']").nth(11).wait_for()
             seconds = time.perf_counter() - began
             wait_until_factorised(page)  # the next server finds it in the cache
@@ -171,8 +205,9 @@ def main() -> None:
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=path, args=FLAGS) as browser,
     ):
-        pages = [part for part in parts if part != "start"]
+        pages = [part for part in parts if part in CONTROLS]
         tables = [starts(browser, Path(folder))] if "start" in parts else []
+        tables += [visits(browser, Path(folder))] if "visit" in parts else []
         tables += [answers(browser, Path(folder), pages)] if pages else []
         for line in chain.from_iterable(chain([""], table) for table in tables):
             lines.append(line)

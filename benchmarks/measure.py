@@ -85,7 +85,7 @@ def peak_memory() -> Iterator[list[float]]:
     try:
         yield peak
     finally:
-        peak[0] = _resident("self", "VmHWM")
+        peak[0] = resident("self", "VmHWM")
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def peak_memory_of_children() -> Iterator[list[float]]:
         while not over.wait(0.2):
             for task in Path("/proc/self/task").iterdir():
                 for child in (task / "children").read_text().split():
-                    peak[0] = max(peak[0], _resident(child, "VmHWM"))
+                    peak[0] = max(peak[0], resident(child, "VmHWM"))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -110,10 +110,11 @@ def peak_memory_of_children() -> Iterator[list[float]]:
 
 def resident_memory() -> float:
     """What this process holds now, in bytes."""
-    return _resident("self", "VmRSS")
+    return resident("self", "VmRSS")
 
 
-def _resident(process: str, field: str) -> float:
+def resident(process: str | int, field: str) -> float:
+    """Bytes of a process that Linux tells as this field of its status; 0 once the process has ended."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:  # it has ended
