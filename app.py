@@ -19,12 +19,19 @@ if "_begun" not in st.session_state:
         st.plotly_chart(go.Figure(go.Scatter()), key="unseen_chart")
 
 from pages.shared import behind, controls, frame, model, preparing, settings, show, sources, status  # noqa: E402
+from xmlcore import DataError  # noqa: E402
 
 page = frame.navigation()
 st.set_page_config(page_title=f"{page.title} · XML-ridge dashboard")
 with hidden:  # where it takes no room above the page
     show.styles()
 show.title(page.title)
+try:
+    model.model_bytes()
+except DataError as error:  # of the server's own settings: no page could answer
+    told = f"{error}. Whoever runs this server can set it right, or leave it out, and start the server again."
+    st.error(frame.plain_markdown(told), icon=":material/error:")
+    st.stop()
 names = sources.names()
 settings.note_refusals(names)
 settings.take_link()

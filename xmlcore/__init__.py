@@ -53,6 +53,7 @@ __all__ = [
     "Store",
     "StoreError",
     "VariantResult",
+    "XMLRidge",
     "agreement",
     "catalog_entries",
     "compress",
@@ -111,3 +112,11 @@ __all__ = [
     "write_predictions",
     "write_xc_text",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "XMLRidge":  # here: scikit-learn takes more than a second, and no page needs it at once
+        from xmlcore.estimator import XMLRidge
+
+        return XMLRidge
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.shared import mirror
+from pages.shared import mirror, sources
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import (
     A_MAX,
@@ -86,8 +86,9 @@ def _what_can_be_had(
         ((first, ""), f"All numbers are of {first}."),
     ):
         try:
-            lambdas = lambda_range_of(*choice)
-            return *choice, lambdas, None if problem is None else f"{problem}. {instead}"
+            title, recipe = choice[0], sources.features_setting(*choice)
+            lambdas = lambda_range_of(title, recipe)
+            return title, recipe, lambdas, None if problem is None else f"{problem}. {instead}"
         except DataError as error:
             problem = problem or f"{data}: {error}"
     raise DataError(problem)

@@ -9,7 +9,7 @@ from cachetools import LRUCache, cached
 
 from pages.shared import data_choose, data_cost, frame, mirror, sources
 from pages.shared.model import Model
-from xmlcore import DataError, FeatureRecipe, default_recipe
+from xmlcore import DataError, FeatureRecipe
 from xmlcore.cost import Outline, outline
 from xmlcore.embeddings import shipped_table
 from xmlcore.recipe import LM_WEIGHT
@@ -56,8 +56,7 @@ def _section(model: Model) -> None:
 
 def _apply(model: Model, recipe: FeatureRecipe, n_train: int | None) -> None:
     if n_train is None:
-        # What is used without a choice has one name: written out it would be other features to a held setting.
-        mirror.put(features="" if recipe == default_recipe(sources.raw(model.title)) else str(recipe))
+        mirror.put(features=sources.features_setting(model.title, str(recipe)))
     else:
         data_choose.draw_sample(model.title, n_train)
     st.session_state[APPLIED] = True

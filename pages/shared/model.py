@@ -43,7 +43,6 @@ from xmlcore.progress import Progress as Told
 from xmlcore.progress import unheard
 from xmlcore.store import Store, StoreError, put_features
 
-MODEL_BYTES = max(1 << 30, min(2 * default_memory_budget(), free_memory() // 2))
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
 SAMPLE_SEED = 0
@@ -276,9 +275,16 @@ def _sample_rows(data: Dataset) -> np.ndarray:
     return np.sort(np.random.default_rng(SAMPLE_SEED).choice(data.n_test, rows, replace=False))
 
 
-# A model that is larger than the cache is kept alone: one that is not kept would be made anew for each visitor.
+@cache
+def model_bytes() -> int:
+    """What models may take in memory, in bytes. Raises DataError where $XMLCORE_MEMORY is no such number."""
+    return max(1 << 30, min(2 * default_memory_budget(), free_memory() // 2))
+
+
+# A model that is larger than the cache is kept alone: one that is not kept would be made anew for each visitor. The
+# cache counts in millionths of what models may take, which is asked for only where a page can tell what is wrong.
 @cached(
-    LRUCache(MODEL_BYTES, getsizeof=lambda model: min(model.n_bytes, MODEL_BYTES)),
+    LRUCache(10**6, getsizeof=lambda model: min(10**6 * model.n_bytes // model_bytes(), 10**6)),
     key=lambda title, features, told=unheard: (title, features),
     condition=threading.Condition(),
 )

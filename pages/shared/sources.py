@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from pages.shared.settings import counted
 from pages.shared.sizes import held_bytes
-from xmlcore import CatalogEntry, DataError, Dataset, catalog_entries, load_dataset
+from xmlcore import CatalogEntry, DataError, Dataset, FeatureRecipe, catalog_entries, default_recipe, load_dataset
 from xmlcore.downloads import is_downloaded
 from xmlcore.eigen import gram_dtype
 from xmlcore.linalg import check_scale, largest_value, squared_norm
@@ -81,6 +81,18 @@ def raw(title: str) -> Dataset:
     if entry is None:  # never a path of the server's, whatever a visitor asks for
         raise DataError(f"there is no data set called {title!r} here")
     return load_dataset(entry.name, features=None)
+
+
+def features_setting(title: str, features: str) -> str:
+    """The recipe in one text of all that say the same: empty for what the data set has without a choice.
+
+    Each text would else have a model and answers of its own. Raises DataError for what is no recipe, and for a data set
+    that cannot be had.
+    """
+    if not features:
+        return ""
+    recipe, entry = str(FeatureRecipe.parse(features)), entry_of(title)
+    return "" if recipe == (entry.recipe if entry else str(default_recipe(raw(title)))) else recipe
 
 
 def refuse_unusable(raw: Dataset, recipe: str) -> None:

@@ -268,7 +268,7 @@ def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():
 
 def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):
     class Large:
-        n_bytes = 2 * model.MODEL_BYTES
+        n_bytes = 2 * model.model_bytes()
 
         def __init__(self, *_: str) -> None:
             pass

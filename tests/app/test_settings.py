@@ -1,13 +1,15 @@
 """The shared settings: what a link may carry, how it is refused, and the λ slider's positions."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import controls, settings
+from pages.shared import answers, controls, model, settings, sources
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
+from xmlcore import Dataset
 
 
 @pytest.mark.parametrize("text", ["93", "93.0", "7.3", "1e-5"])
@@ -153,3 +155,33 @@ def test_a_link_inside_the_app_has_all_that_is_not_as_usual(chosen, expected):
 def test_a_refused_recipe_says_why():
     (sentence,) = settings.refusals({"features": "svd:50+project:5"}, [])
     assert "svd:50 and project:5 together; expected one of them. Using the features that suit" in sentence
+
+
+@pytest.mark.parametrize(
+    ("title", "features", "expected"),
+    [
+        *(("Debtags", text, "") for text in ("", "tfidf+unit", "unit tfidf", "tfidf+unit+dense:1")),
+        *(("Debtags", text, "tfidf+unit+svd:30") for text in ("tfidf+unit+svd:30", "svd:30+unit+tfidf")),
+        *(("Debtags", "raw", "raw"), ("Bibtex", "raw", ""), ("Bibtex", "unit", "unit")),
+        *(("own", "raw", ""), ("own", "tfidf", "tfidf")),
+    ],
+)
+def test_features_that_are_the_same_have_one_text(title, features, expected, monkeypatch):
+    X = np.eye(4, dtype=np.float32)
+    monkeypatch.setitem(sources._own, "own", Dataset("own", X, X, X, X))
+    assert sources.features_setting(title, features) == expected
+
+
+def test_a_link_that_names_the_usual_features_gets_the_model_of_one_that_names_none(monkeypatch):
+    model.model_of("Debtags", "")
+    monkeypatch.setattr(model, "Model", None)  # no other is made
+    app = AppTest.from_file("../../app.py", default_timeout=240)
+    app.query_params["features"] = "unit+tfidf"
+    app.run()
+    assert not app.exception
+    assert not app.error
+    assert app.sidebar.text_input(key="features").value == "unit+tfidf"
+    app.sidebar.button(key="hold_button").click().run()
+    app.sidebar.text_input(key="features").set_value("").run()
+    assert app.session_state[answers.LAST_ANSWER][0].features == ""
+    assert not any("The held setting is of" in caption.value for caption in app.sidebar.caption)

@@ -115,6 +115,10 @@ def xmc_base_archive():
     return archive.getvalue()
 
 
+def listed_recipe(name):
+    return next(entry.recipe for entry in catalog_entries() if entry.name == name)
+
+
 def test_every_name_is_listed_once_and_says_what_a_person_needs_to_know():
     entries = catalog_entries()
     assert entries[0].name == "debtags"
@@ -150,7 +154,7 @@ def test_an_embedded_set_has_the_figures_that_its_readme_states(name, rows, labe
     assert (ds.X_train.data >= 1).all()
     assert len(set(ds.train_names) | set(ds.test_names)) == rows
     assert (DATA / f"{name}.npz").stat().st_size < megabytes * 1_000_000
-    assert str(default_recipe(ds)) == next(entry.recipe for entry in catalog_entries() if entry.name == name)
+    assert str(default_recipe(ds)) == listed_recipe(name)
 
 
 PACKAGE_ALONE = """
@@ -232,6 +236,7 @@ def test_a_path_is_read_as_a_data_set(tmp_path):
 def test_a_synthetic_set_goes_by_the_name_under_which_it_was_asked_for():
     ds = load_dataset("synthetic-bibtex")
     assert (ds.name, ds.n_train, ds.n_features, ds.n_labels) == ("synthetic-bibtex", 4_880, 1_836, 159)
+    assert str(default_recipe(load_dataset("synthetic-bibtex", features=None))) == listed_recipe("synthetic-bibtex")
 
 
 def test_a_mulan_set_is_downloaded_once_and_read(server, monkeypatch, cache):
@@ -245,6 +250,7 @@ def test_a_mulan_set_is_downloaded_once_and_read(server, monkeypatch, cache):
     assert progress.done == progress.total == len(MULAN_FILES["small.xml"])
     assert load_dataset("bibtex").fingerprint == ds.fingerprint
     assert len(server.asked) == 3
+    assert str(default_recipe(load_dataset("bibtex", features=None))) == listed_recipe("bibtex")
 
 
 def test_an_archive_of_the_pecos_collection_is_downloaded_and_read(server, monkeypatch):
@@ -252,6 +258,7 @@ def test_an_archive_of_the_pecos_collection_is_downloaded_and_read(server, monke
     monkeypatch.setitem(DOWNLOADS, "eurlex-4k", files)
     ds = load_dataset("eurlex-4k")
     assert (ds.name, ds.n_train, ds.n_test, ds.n_features, ds.n_labels) == ("eurlex-4k", 2, 1, 3, 2)
+    assert str(default_recipe(load_dataset("eurlex-4k", features=None))) == listed_recipe("eurlex-4k")
     assert ds.label_names.tolist() == ["fish", "bird"]
 
 
