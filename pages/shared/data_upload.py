@@ -5,6 +5,7 @@ What is read is kept in the session only; the data set that was in use stays so 
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
@@ -58,8 +59,7 @@ def section() -> Found | None:
         st.error(f"{plain_markdown(job.error)}. The data set in use stays.", icon=":material/error:")
         return None
     found: Found = job.result
-    if found.recognition is not None:
-        _choices(found.recognition)
+    _choices(found.recognition)
     if found.error is not None:
         st.error(plain_markdown(found.error), icon=":material/error:")
         st.caption("The data set in use stays as it is. The formats are shown under “Formats”.")
@@ -135,27 +135,30 @@ def _read(files: list[UploadedFile], names: tuple[str, ...], format: str | None,
             path.write_bytes(file.getbuffer())
             paths.append(path)
         try:
-            recognition = recognise(paths)
+            with suppress(DataError) if format else nullcontext():  # what the visitor says needs no recognition
+                recognition = recognise(paths)
             data = read(paths, format=format, split_column=split_column)
+            return found_in(data, keep=True, recognition=recognition)
         except DataError as error:
             return Found(names[0], recognition=recognition, error=str(error).replace(f"{folder}/", ""))
-    return found_in(data, keep=True, recognition=recognition)
 
 
-def _choices(recognition: Recognition) -> None:
+def _choices(recognition: Recognition | None) -> None:
     """The format with its reason, the other formats that it could be, and which split to use."""
     state = st.session_state
-    claims = {claim.format: claim for claim in (recognition, *recognition.alternatives)}
+    claims = {claim.format: claim for claim in (recognition, *recognition.alternatives)} if recognition else {}
+    recognised = next(iter(claims), None)
     others = [name for name in FORMATS if name not in claims]
-    state[FORMAT_KEY] = state.get(FORMAT) or recognition.format
+    state[FORMAT_KEY] = state.get(FORMAT) or recognised
 
     def choose_format() -> None:
-        state[FORMAT] = None if state[FORMAT_KEY] == recognition.format else state[FORMAT_KEY]
+        state[FORMAT] = None if state[FORMAT_KEY] == recognised else state[FORMAT_KEY]
 
     def choose_split() -> None:
         state[SPLIT] = int(state[SPLIT_KEY])
 
-    st.markdown(f"Recognised as **{FORMATS[recognition.format].title}**: {plain_markdown(recognition.reason)}.")
+    if recognition:
+        st.markdown(f"Recognised as **{FORMATS[recognition.format].title}**: {plain_markdown(recognition.reason)}.")
     left, right = st.columns(2)
     chosen = left.selectbox(
         "Read it as",
@@ -163,6 +166,7 @@ def _choices(recognition: Recognition) -> None:
         key=FORMAT_KEY,
         on_change=choose_format,
         format_func=lambda name: FORMATS[name].title + ("" if name in claims else " (not recognised)"),
+        placeholder="Choose a format",
         help="; ".join(f"{FORMATS[name].title}: {plain_markdown(claim.reason)}" for name, claim in claims.items()),
     )
     splits = claims[chosen].split_columns if chosen in claims else 0

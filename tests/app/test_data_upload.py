@@ -114,7 +114,8 @@ def test_a_data_set_of_which_no_model_can_be_made_is_refused_before_it_is_offere
     assert not app.exception
     (error,) = app.error
     assert told in error.value
-    assert error.value.endswith("The data set in use stays.")
+    assert "The data set in use stays as it is" in texts(app)
+    assert app.selectbox(key="upload_format").value == "xc-text"  # which may be the reason
     assert "Use this data set" not in [each.label for each in app.button]
 
 
@@ -211,3 +212,13 @@ def test_the_bounds_are_named_and_the_server_agrees_with_them():
     assert f"{LIMITS.max_files:,} files" in limits_text()
     megabytes = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     assert megabytes << 20 <= LIMITS.max_upload_bytes < (megabytes + 1) << 20
+
+
+def test_files_that_are_not_recognised_can_be_read_as_a_format_that_the_visitor_names():
+    app = upload(data_page(), ("thing.txt", b"some words, and no more\n" * 3))
+    assert app.selectbox(key="upload_format").value is None
+    for name, told in (("libsvm", "line 1"), ("json-lines", "no JSON object")):
+        app.selectbox(key="upload_format").set_value(name).run()
+        assert app.selectbox(key="upload_format").value == name
+        assert len(app.error) == 1
+        assert told in app.error[0].value
