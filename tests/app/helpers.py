@@ -1,8 +1,12 @@
-"""What the tests of the pages share: the app opened by a link, and what it says."""
+"""What the tests of the pages share: the app opened by a link, what it says, and a small data set."""
 
 import json
 
+import numpy as np
+from scipy import sparse
 from streamlit.testing.v1 import AppTest
+
+from xmlcore import Dataset
 
 SECONDS = 300  # that a page may take on a busy machine
 
@@ -28,3 +32,21 @@ def texts(app: AppTest) -> str:
 def charts(app: AppTest, name: str = "") -> list[dict]:
     """The page's charts as they are sent to the browser: all of them, or the one of this name, if it is there."""
     return [json.loads(each.proto.spec) for each in app.get("plotly_chart") if name in ("", each.key)]
+
+
+def button(app: AppTest, label: str):
+    """The page's button that says this."""
+    return next(each for each in app.button if each.label == label)
+
+
+def preset(app: AppTest):
+    """The sidebar's choice of A and B by the name of a data set."""
+    return next(each for each in app.sidebar.radio if each.label == "A and B as used for")
+
+
+def small(n_train: int = 60, n_labels: int = 7) -> Dataset:
+    """Random values and labels, for training and for 20 test instances."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n_train + 20, 12), density=0.4, rng=rng, dtype=np.float32).tocsr()
+    Y = sparse.csr_array((rng.random((n_train + 20, n_labels)) < 0.3).astype(np.float32))
+    return Dataset("small", X[:n_train], Y[:n_train], X[n_train:], Y[n_train:])

@@ -1,6 +1,9 @@
-"""Taken away from the page "Data": code that prints the pages' numbers, and predictions that give them again."""
+"""Taken away from the page "Data": the data set, the code of its numbers, and predictions that give them again."""
 
+import io
 import re
+import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,15 +12,15 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import answers, comparison, model, sources
 from pages.shared.data_code import code_text
-from pages.shared.data_export import PREDICTION_FILES, predictions_file, zipped
+from pages.shared.data_export import PREDICTION_FILES, WRITERS, predictions_file, zipped
 from pages.shared.settings import Settings
-from tests.app.helpers import start, texts
+from tests.app.helpers import data_page, small, start, texts
 from xmlcore import Dataset
 from xmlcore.evaluation import evaluate_ranking
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import make_ruler
 from xmlcore.predictions import agreement, read_predictions
-from xmlcore.readers import write_npz
+from xmlcore.readers import LIMITS, read, write_npz
 
 OTHER = {
     "features": "tfidf+unit+terms:300",
@@ -74,6 +77,27 @@ def cards(app: AppTest, ks: tuple[int, ...]) -> dict[str, str]:
     """The numbers of Tune's cards by variant and metric."""
     names = [f"{variant} {metric}@{k}" for variant in (RIDGE, RIDGE_PS) for metric in ("P", "PSP") for k in ks]
     return dict(zip(names, (each.value for each in app.metric), strict=True))
+
+
+@pytest.mark.parametrize("label", WRITERS)
+def test_an_export_read_again_is_the_same_data_set(tmp_path, label):
+    ds = small()
+    path = tmp_path / "out.zip"
+    path.write_bytes(zipped(ds, WRITERS[label][1]))
+    assert zipfile.ZipFile(io.BytesIO(path.read_bytes())).testzip() is None
+    again = read(path)
+    assert again.fingerprint == ds.fingerprint
+
+
+def test_what_is_too_large_to_hand_over_for_its_texts_is_not_exported(monkeypatch):
+    monkeypatch.setattr("pages.shared.data_export.LIMITS", replace(LIMITS, max_upload_bytes=10_000_000))
+    data = replace(small(), train_texts=["word " * 100_000] * 60)
+    monkeypatch.setattr(sources, "names", lambda: ["Texts"])
+    monkeypatch.setattr(sources, "raw", lambda title: data)
+    assert "more than a page can hand over" in texts(data_page())
+
+
+# Code.
 
 
 @pytest.mark.parametrize("params", [{}, OTHER], ids=["as it opens", "other"])

@@ -7,11 +7,18 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import data_jobs
+from pages.shared import data_jobs, sources
 from tests.app.helpers import data_page, texts
 from xmlcore import DataError
 from xmlcore.catalog import catalog_entries
 from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile
+from xmlcore.sampling import sample_training
+
+
+@pytest.fixture(autouse=True)
+def jobs_of_this_test(monkeypatch):
+    """What a visitor here has looked at is not offered to those of other tests."""
+    monkeypatch.setattr(data_jobs, "_shared", {})
 
 
 def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked():
@@ -78,6 +85,17 @@ def test_a_download_that_fails_is_a_message_and_works_when_tried_again(local_bib
     assert not app.exception
     assert app.sidebar.selectbox(key="data").value == "Bibtex"
     assert app.markdown[0].value.startswith("**Bibtex** has 20 training")
+
+
+def test_a_sample_of_the_training_instances_becomes_a_data_set_of_the_session():
+    sampled = sample_training(sources.raw("Debtags"), 500)
+    app = data_page()
+    app.session_state["_sample_job"] = data_jobs.Job(lambda _: data_jobs.found_in(sampled, keep=True))
+    app.run()
+    app.button(key="sample_as_it_is").click().run()
+    assert not app.exception
+    assert app.sidebar.selectbox(key="data").value.startswith("debtags, 500 training instances (")
+    assert "500 of 23,639 training instances, drawn at random" in texts(app)
 
 
 def test_a_job_that_fails_says_why_and_can_be_started_again():

@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import frame
 from pages.shared.frame import plain_markdown
+from tests.app.helpers import SECONDS, start
 
 EVERY_PAGE = """
 from pages.shared.frame import PAGES
@@ -33,3 +37,34 @@ def test_a_memory_of_the_server_that_is_no_number_is_told_on_every_page():
     assert {line.partition(" Whoever")[0] for line in said} == {
         plain_markdown("XMLCORE_MEMORY is 'lots'; expected bytes, as 2e9.")
     }
+
+
+def test_too_little_memory_is_told_as_a_sentence(monkeypatch):
+    app = start()
+
+    def without_room(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(frame, "run", without_room)
+    app.run()
+    assert app.error[0].value.startswith("There is not enough memory for this now.")
+    assert not app.exception
+
+
+def test_a_part_of_a_page_words_what_is_wrong_with_the_data_and_the_rest_goes_on():
+    def script():
+        import streamlit as st
+
+        from pages.shared.frame import fragment
+        from xmlcore import DataError
+
+        def part(name: str) -> None:
+            raise DataError(f"{name} is not there any more: *x*")
+
+        fragment(part)("Debtags")
+        st.write("the rest")
+
+    app = AppTest.from_function(script, default_timeout=SECONDS).run()
+    assert not app.exception
+    assert [error.value for error in app.error] == [r"Debtags is not there any more\: \*x\*"]
+    assert app.markdown[0].value == "the rest"
