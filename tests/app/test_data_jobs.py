@@ -15,6 +15,12 @@ from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile
 from xmlcore.sampling import sample_training
 
 
+@pytest.fixture(autouse=True)
+def jobs_of_this_test(monkeypatch):
+    """What a visitor here has looked at is not offered to those of other tests."""
+    monkeypatch.setattr(data_jobs, "_shared", {})
+
+
 def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked():
     app = data_page()
     text = texts(app)
