@@ -26,20 +26,20 @@ st.set_page_config(page_title=f"{page.title} · XML-ridge dashboard")
 with hidden:  # where it takes no room above the page
     show.styles()
 show.title(page.title)
-try:
-    model.model_bytes()
-except DataError as error:  # of the server's own settings: no page could answer
-    told = f"{error}. Whoever runs this server can set it right, or leave it out, and start the server again."
-    st.error(frame.plain_markdown(told), icon=":material/error:")
-    st.stop()
 names = sources.names()
 settings.note_refusals(names)
 settings.take_link()
 settings.sync_hold()
 
-with st.sidebar:
-    current, problem = controls.sidebar(names, preparing.lambda_range_of)
-    below = st.container()
+try:
+    model.model_bytes()
+    with st.sidebar:
+        current, problem = controls.sidebar(names, preparing.lambda_range_of)
+        below = st.container()
+except DataError as error:  # the server's own settings are wrong, or not even the first data set can be had
+    st.error(frame.plain_markdown(f"{error}. No page can answer before this is set right where the server runs."))
+    unseen.empty()
+    st.stop()
 settings.sync_hold()
 frame.show_refusals()
 if problem:

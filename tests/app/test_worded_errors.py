@@ -7,9 +7,10 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import frame
+from pages.shared import frame, preparing
 from pages.shared.frame import plain_markdown
 from tests.app.helpers import SECONDS, start
+from xmlcore import DataError
 
 EVERY_PAGE = """
 from pages.shared.frame import PAGES
@@ -34,9 +35,21 @@ def test_a_memory_of_the_server_that_is_no_number_is_told_on_every_page():
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
     assert len(said) == 8
-    assert {line.partition(" Whoever")[0] for line in said} == {
+    assert {line.partition(" No page")[0] for line in said} == {
         plain_markdown("XMLCORE_MEMORY is 'lots'; expected bytes, as 2e9.")
     }
+
+
+def test_where_not_even_the_first_data_set_can_be_had_the_reason_is_told(monkeypatch):
+    def none(*_):
+        raise DataError("the disk is gone")
+
+    monkeypatch.setattr(preparing, "lambda_range_of", none)
+    app = start()
+    assert not app.exception
+    assert not app.metric
+    (error,) = app.error
+    assert error.value.startswith(plain_markdown("Debtags: the disk is gone. No page can answer"))
 
 
 def test_too_little_memory_is_told_as_a_sentence(monkeypatch):
