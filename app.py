@@ -26,6 +26,7 @@ st.set_page_config(page_title=f"{page.title} · XML-ridge dashboard")
 with hidden:  # where it takes no room above the page
     show.styles()
 show.title(page.title)
+sources.take_name()
 names = sources.names()
 settings.note_refusals(names)
 settings.take_link()
@@ -41,7 +42,7 @@ except DataError as error:  # the server's own settings are wrong, or not even t
     unseen.empty()
     st.stop()
 settings.sync_hold()
-frame.show_refusals()
+frame.show_refusals(current.data)
 if problem:
     st.error(frame.plain_markdown(problem), icon=":material/error:")
 if work := preparing.prepare(current.data, current.features):

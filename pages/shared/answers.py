@@ -220,9 +220,10 @@ def _show_solving(model: Model, settings: Settings, work: behind.Filling) -> Non
             st.rerun()
         behind.want(work)
         stage = "Cholesky" if work.results else "the Gram matrix"
+        done = f"is being solved for ({stage}): {work.seconds:.0f} s so far, of about {about:.0f} s, an estimate"
         st.info(
-            f"λ = {lambdas} is being solved for ({stage}): {work.seconds:.0f} s so far, of about {about:.0f} s, an "
-            "estimate. Meanwhile you can choose another λ, another data set or another page.",
+            f"λ = {lambdas} {done if work.begun else 'is solved for when the one before is done'}. Meanwhile you can "
+            "choose another λ, another data set or another page.",
             icon=":material/hourglass_top:",
         )
 

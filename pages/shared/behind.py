@@ -68,6 +68,11 @@ class Filling(Generic[Step]):
         return self._results_bytes + (0 if self.done else self._works_with)
 
     @property
+    def begun(self) -> bool:
+        """Whether its first step has begun."""
+        return self._began is not None
+
+    @property
     def seconds(self) -> float:
         """Seconds since its first step began, until now or until it was done."""
         return 0.0 if self._began is None else (self._ended or time.monotonic()) - self._began

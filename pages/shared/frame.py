@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import behind
-from pages.shared.settings import REFUSED, Settings
+from pages.shared.settings import REFUSED, REFUSED_WITH, Settings
 from xmlcore import DataError
 
 SETTINGS = "_settings_of_this_run"
@@ -74,12 +74,17 @@ def warn_of_refused(sentences: list[str]) -> None:
     st.warning("  \n".join(map(plain_markdown, sentences)), icon=":material/link_off:")
 
 
-def show_refusals() -> None:
-    """Names the refused values above the page, until the visitor closes the note."""
-    if st.session_state.get(REFUSED):
+def show_refusals(data: str) -> None:
+    """Names the refused values above the page, until the visitor closes the note or goes on to another data set."""
+    state = st.session_state
+    if not state.get(REFUSED):
+        state[REFUSED_WITH] = data
+    elif data != state.setdefault(REFUSED_WITH, data):
+        state[REFUSED], state[REFUSED_WITH] = [], data
+    else:
         with st.container(horizontal=True, vertical_alignment="center"):
-            warn_of_refused(st.session_state[REFUSED])
-            st.button("Close", key="close_refused", on_click=lambda: st.session_state.update({REFUSED: []}))
+            warn_of_refused(state[REFUSED])
+            st.button("Close", key="close_refused", on_click=lambda: state.update({REFUSED: []}))
 
 
 def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:

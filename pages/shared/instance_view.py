@@ -279,7 +279,10 @@ def why(answer: Answer, subject: Subject) -> None:
 
 def _not_yet(answer: Answer) -> str:
     if answer.model.progress.error:
-        return f"The matrix could not be factorised, so no score can be taken apart: {answer.model.progress.error}"
+        return (
+            f"The matrix is not factorised ({answer.model.progress.error}), so no score can be taken apart. In the "
+            "sidebar it can be tried again."
+        )
     return (
         "The explanations appear here by themselves as soon as the matrix is factorised; the sidebar tells how far it "
         "is. The lists above are exact already."

@@ -173,7 +173,8 @@ class Model:
         self.task = submit(result, factorize, arguments, store=kept, title=title, again=True)
         self.task.wait()
         if self.task.state != "done":
-            raise DataError(f"{self.task.state}: {self.task.message}")
+            said = "" if self.task.state == "cancelled" else f": {self.task.message}"
+            raise DataError(f"{self.task.state}{said}")
         found = kept.get(result)
         if found is None:
             raise DataError("the result is no longer in the cache on disk")

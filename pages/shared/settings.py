@@ -16,7 +16,7 @@ LAMBDA_MIN, LAMBDA_MAX = 1e-9, 1e12
 A_MAX, B_MIN, B_MAX, K_MAX = 2.0, 0.05, 10.0, 20
 LINK_KEY = "set"  # a link inside the app carries its settings here; no widget is bound to it
 HOLD_KEY = "hold"
-REFUSED = "_refused"
+REFUSED, REFUSED_WITH = "_refused", "_refused_with"  # sentences, and the data set that is shown with them
 NUMBER = (int, float)
 SWITCH = ("true", "false")  # what the address may hold for a toggle
 LINKED = {
@@ -105,7 +105,8 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
         sentences.append(
             f"There is no data set called “{params['data']}” here. An upload lives until its page is loaded anew and "
             "is seen by nobody else: upload it again. Others have to be downloaded first, on the Data page. "
-            f"Available: {', '.join(data_names)}. Showing {data_names[0]}."
+            f"Available: {', '.join(data_names)}. Showing {data_names[0]}"
+            f"{' with its usual features' if params.get('features') else ''}."
         )
     return sentences
 
@@ -187,6 +188,8 @@ def note_refusals(data_names: list[str]) -> None:
         params = {key: ", ".join(st.query_params.get_all(key)) for key in st.query_params}
         st.session_state[REFUSED] = refusals(params, data_names)
         refused = [key for key in ACCEPTED if params.get(key) and _is_refused(key, params[key])]
+        if "data" in params and params["data"] not in data_names:  # what else is of that data set says nothing here
+            refused += [key for key in ("features", "instance") if key in params and key not in refused]
         for key in refused:
             del st.query_params[key]
         if refused:

@@ -38,6 +38,15 @@ def entry_of(title: str) -> CatalogEntry | None:
     return next((entry for entry in catalog_entries() if entry.title == title), None)
 
 
+def take_name() -> None:
+    """Writes a data set of the catalog into the address as its title, where a link has its name or another case."""
+    asked = st.query_params.get("data", "")
+    for entry in catalog_entries():
+        if asked != entry.title and asked.casefold() in (entry.name.casefold(), entry.title.casefold()):
+            st.query_params["data"] = entry.title
+            st.rerun()  # a run's controls read the address as it was when the run began
+
+
 def names() -> list[str]:
     """The data sets that this visitor can choose at once, the default one first."""
     here = [

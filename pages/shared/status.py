@@ -36,6 +36,8 @@ def line(settings: Settings) -> None:
             matrix += ", not factorised yet: that begins after the first answer"
         elif progress.error:
             matrix += f", not factorised ({progress.error}): each λ is solved by Cholesky"
+        elif task.state == "queued" if task else progress.stage == "waiting":
+            matrix += f", not factorised yet ({task.message if task else progress.stage}): until then by Cholesky"
         else:
             stage = task.message if task else progress.stage
             about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""

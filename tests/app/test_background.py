@@ -142,7 +142,7 @@ def test_a_cancelled_process_is_called_cancelled():
     next(button for button in app.sidebar.button if button.label == "Cancel the factorisation").click().run()
     until(lambda: the_model().progress.error)
     app.run()
-    assert "not factorised (cancelled" in status(app)
+    assert "not factorised (cancelled): each λ is solved by Cholesky" in status(app)
     assert retry(app)
     assert cards(app) == before
 
@@ -211,6 +211,17 @@ def test_the_time_for_which_a_factorisation_waited_for_its_turn_is_not_its_own(m
         of.progress.started -= 1000
     until(lambda: of.ready)
     assert of.progress.seconds < 500
+
+
+def test_a_factorisation_that_waits_for_its_turn_is_not_told_as_being_made(monkeypatch):
+    monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(model, "UNQUEUED_SIZE", 0)
+    with model._turn(1):
+        app = start().run()
+        assert the_model().begun
+        assert "not factorised yet (waiting): until then by Cholesky" in status(app)
+        assert "being factorised" not in status(app)
+    until(lambda: the_model().ready)
 
 
 @pytest.mark.parametrize("in_work", [True, False])

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import sources
 from pages.shared.frame import plain_markdown
 from tests.app.helpers import SECONDS, start
+from tests.app.tiny import tiny
 
+TITLE = "Another"
 OF_PAGES = {
     "tune": ("search",),
     "head_and_tail": ("contribution_to", "frequency_bins", "cuts"),
@@ -108,3 +111,39 @@ def test_many_changes_of_the_address_are_one_and_what_is_left_out_is_gone():
     app.session_state["without"] = True
     app.run()
     assert app.query_params == {"label": "3", "find": "two words"}
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        *((name, "Debtags") for name in ("debtags", "DEBTAGS", "Debtags")),
+        ("synthetic-bibtex", "Synthetic, shaped like bibtex"),
+    ],
+)
+def test_a_data_set_of_the_catalog_goes_by_its_name_and_its_title_in_any_case(name, title):
+    app = start(data=name)
+    assert not app.warning
+    assert app.sidebar.selectbox(key="data").value == title
+    assert len(app.metric) == 12
+
+
+def test_a_link_to_data_that_are_gone_sets_nothing_that_is_theirs_alone():
+    app = start(data="own (1234)", features="tfidf+unit+svd:300", instance="244", reg_lambda="30")
+    (warning,) = app.warning
+    assert plain_markdown("Showing Debtags with its usual features.") in warning.value
+    assert app.sidebar.text_input(key="features").value == ""
+    assert app.sidebar.number_input(key="reg_lambda").value == 30.0
+    assert not {"features", "instance"} & set(app.query_params)
+
+
+def test_what_was_refused_is_told_until_another_data_set_is_chosen(monkeypatch):
+    monkeypatch.setattr(sources, "names", lambda: ["Debtags", TITLE])
+    monkeypatch.setitem(sources._own, TITLE, tiny())
+    app = start(data="Nowhere", A="-3")
+    assert len(app.warning) == 1
+    app.switch_page("pages/data.py").run()
+    assert len(app.warning) == 1
+    app.sidebar.selectbox(key="data").set_value(TITLE).run()
+    assert not app.warning
+    app.sidebar.selectbox(key="data").set_value("Debtags").run()
+    assert not app.warning
