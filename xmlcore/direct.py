@@ -12,6 +12,7 @@ from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, check_reg_lambda
 from xmlcore.inputs import check_features, check_training
 from xmlcore.matrices import Block, Features, as_blocks, n_columns, n_rows
+from xmlcore.memory import default_memory_budget
 
 
 class DirectSolver:
@@ -19,11 +20,11 @@ class DirectSolver:
 
     Of X (D×N) and Y (D×L) the smaller Gram matrix is solved for the new rows, which are then multiplied with the sparse
     labels: in the dual ((K+λI)⁻¹ X X_newᵀ)ᵀ Y, in the primal ((G+λI)⁻¹ X_newᵀ)ᵀ (XᵀY) or, where that is fewer columns,
-    X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `eigen.FLOAT64_LIMIT`; float32 beyond, and float64 again, in
-    twice the time and memory, where float32 would be too rough: one feature may outweigh all others.
+    X_new ((G+λI)⁻¹ XᵀY). float64 for a Gram matrix up to `eigen.FLOAT64_LIMIT`; float32 beyond, and float64 besides, in
+    twice the time and three times the memory, where float32 would be too rough: one feature may outweigh all others.
 
-    The Gram matrix is made once and kept; several threads may ask, and are answered one after the other. Raises
-    DataError as `RidgeFactorization.fit` does.
+    The Gram matrix of the usual precision is made once and kept, and so is the factor of the last λ. Several threads
+    may ask, and are answered one after the other. Raises DataError as `RidgeFactorization.fit` does, but takes any r.
     """
 
     def __init__(self, X: Features, Y: sparse.csr_array) -> None:
@@ -35,51 +36,73 @@ class DirectSolver:
             raise DataError("X holds only zeros; expected at least one feature that is not zero")
         self._gram: np.ndarray | None = None
         self._diagonal: np.ndarray | None = None  # the Gram matrix's own, where a solve has overwritten that
+        self._factored: float | None = None  # the λ of the factor that the last solve has left there
         self._one_at_a_time = threading.Lock()
 
     def prepare(self) -> None:
         """Makes the Gram matrix, unless it is there: before the first λ, which would make it else."""
         with self._one_at_a_time:
-            self._prepare()
+            if self._gram is None:
+                self._gram = linalg.gram(self.X, of_rows=self._dual, dtype=self._dtype)
 
     def scores(self, X_new: Features, reg_lambda: float) -> np.ndarray:
-        """Scores of X_new (n×N) at this λ, (n, L), float32. Raises DataError for a λ too small (`cholesky_solve`)."""
+        """Scores of X_new (n×N) at this λ, (n, L), float32.
+
+        Raises DataError for a λ too small (see `linalg.cholesky_solve`), and for values of X_new too large.
+        """
         X_new = check_features(X_new, self.X, "X_new")
         reg_lambda = check_reg_lambda(reg_lambda)
-        with self._one_at_a_time:
-            if self._dtype == np.float32:
-                with suppress(DataError):
-                    return self._solve(self._prepared(), X_new, reg_lambda)
-                return self._solve(linalg.gram(self.X, of_rows=self._dual, dtype=np.float64), X_new, reg_lambda)
-            return self._solve(self._prepared(), X_new, reg_lambda)
+        self.prepare()
+        with self._one_at_a_time, np.errstate(over="ignore", invalid="ignore"):  # which is looked for below
+            scores = self._solve_in_order(X_new, reg_lambda) if np.isfinite(linalg.squared_norm(X_new)) else np.inf
+        if not np.isfinite(scores).all():
+            raise DataError("X_new holds values too large to be scored: scale its rows as those of X")
+        return scores
 
-    def _prepare(self) -> None:
-        if self._gram is None:
-            self._gram = linalg.gram(self.X, of_rows=self._dual, dtype=self._dtype)
-        elif self._diagonal is not None:
-            linalg.undo_cholesky_solve(self._gram, self._diagonal)
-            self._diagonal = None
+    def _solve_in_order(self, X_new: tuple[Block, ...], reg_lambda: float) -> np.ndarray:
+        if self._dtype == np.float32:
+            with suppress(DataError):
+                return self._solve_kept(X_new, reg_lambda)
+            return self._solve(X_new, reg_lambda, linalg.gram(self.X, of_rows=self._dual, dtype=np.float64), None)
+        return self._solve_kept(X_new, reg_lambda)
 
-    def _prepared(self) -> np.ndarray:
-        self._prepare()
-        self._diagonal = self._gram.diagonal().copy()
-        return self._gram
+    def _solve_kept(self, X_new: tuple[Block, ...], reg_lambda: float) -> np.ndarray:
+        K = self._gram
+        if self._factored == reg_lambda:
+            return self._solve(X_new, reg_lambda, K, self._diagonal)
+        if self._diagonal is not None:
+            linalg.undo_cholesky_solve(K, self._diagonal)
+        self._diagonal, self._factored = K.diagonal().copy(), None
+        scores = self._solve(X_new, reg_lambda, K, None)
+        self._factored = reg_lambda
+        return scores
 
-    def _solve(self, K: np.ndarray, X_new: tuple[Block, ...], reg_lambda: float) -> np.ndarray:
+    def _solve(
+        self, X_new: tuple[Block, ...], reg_lambda: float, K: np.ndarray, diagonal: np.ndarray | None
+    ) -> np.ndarray:
         X, Y, dtype = self.X, self.Y, K.dtype
         scaled = (lambda A, times: times(A)) if linalg.is_ordinary(self._trace, reg_lambda) else linalg.at_any_scale
         random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve
         if self._dual:
-            votes = linalg.cholesky_solve(K, reg_lambda, linalg.cross_gram(X_new, X, dtype).T, Y @ random(Y.shape[1]))
+            right, mixed = linalg.cross_gram(X_new, X, dtype).T, Y @ random(Y.shape[1])
+            votes = linalg.cholesky_solve(K, reg_lambda, right, mixed, diagonal)
             return scaled(votes.T, lambda A: products.times_sparse(A, Y))
-        right = products.transposed_times_sparse(X, Y, dtype)
         if Y.shape[1] <= n_rows(X_new):
+            right = products.transposed_times_sparse(X, Y, dtype)
             mixed = products.multiply_transposed(X_new, random((n_rows(X_new), 1)), np.float64)[:, 0]
-            W = linalg.cholesky_solve(K, reg_lambda, right, mixed)
+            W = linalg.cholesky_solve(K, reg_lambda, right, mixed, diagonal)
             return scaled(W.T, lambda A: products.multiply(X_new, A.T).T).T
         dense = np.hstack([block.toarray() if sparse.issparse(block) else block for block in X_new])
-        solved = linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype), right @ random(Y.shape[1]))
-        return scaled(solved.T, lambda A: products.product(A, right))
+        mixed = products.multiply_transposed(X, (Y @ random(Y.shape[1]))[:, None], np.float64)[:, 0]
+        solved = linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype), mixed, diagonal)
+        return scaled(solved.T, self._times_label_sums)
+
+    def _times_label_sums(self, A: np.ndarray) -> np.ndarray:
+        """A XᵀY, (rows, L), float32, for A (rows×N): in blocks of labels, since XᵀY may be of any size."""
+        out = np.empty((A.shape[0], self.Y.shape[1]), np.float32)
+        for labels in products.chunks(self.Y.shape[1], max(1, default_memory_budget() // (16 * A.shape[1]))):
+            out[:, labels] = products.product(A, products.transposed_times_sparse(self.X, self.Y[:, labels], A.dtype))
+        return out
 
 
 def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float) -> np.ndarray:

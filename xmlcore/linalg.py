@@ -172,10 +172,13 @@ def _mirror_lower(K: np.ndarray) -> None:
             K[columns, rows] = K[rows, columns].T
 
 
-def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray) -> np.ndarray:
+def cholesky_solve(
+    K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray, diagonal: np.ndarray | None = None
+) -> np.ndarray:
     """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type, which is left as it is.
 
-    K is overwritten; with its diagonal from before, `undo_cholesky_solve` makes it what it was.
+    K is overwritten; with its diagonal from before, `undo_cholesky_solve` makes it what it was. Where a call with this
+    λ has gone well before and has left K as it is now, that diagonal is given, and nothing is factorised again.
 
     c (r,) is a random combination of the columns of C (r×m), where CᵀS is what S is for: scores, on the scale of 0/1
     labels. The solution is that of K + λI + E with |E_ij| about eps √(d_i d_j), d the diagonal of K, which moves cᵀS by
@@ -186,11 +189,12 @@ def cholesky_solve(K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarra
     Raises DataError where K + λI is not positive definite in the precision at hand, where that exceeds 0.02 in float64
     or 0.0002 in float32 (and the error 1e-7 for a column of S: scores may be 0), and for a λ that K's type cannot hold.
     """
-    d = K.diagonal().astype(np.float64)
-    with np.errstate(over="ignore"):
-        K[np.diag_indices_from(K)] += reg_lambda
+    d = (K.diagonal() if diagonal is None else diagonal).astype(np.float64)
+    if diagonal is None:
+        with np.errstate(over="ignore"):
+            K[np.diag_indices_from(K)] += reg_lambda
     held, c = np.isfinite(K.diagonal()).all(), c.astype(K.dtype)[:, None]
-    if held and cholesky_factor(K):
+    if held and (diagonal is not None or cholesky_factor(K)):
         S, back = cholesky_solve_factored(K, B), cholesky_solve_factored(K, c)
         off = np.sqrt(np.einsum("i,ik,ik->", d, S, S)) * np.sqrt(np.einsum("i,ik,ik->", d, back, back))
         allowed = 0.02 if K.dtype == np.float64 else 0.0002

@@ -176,14 +176,15 @@ def _leave_until_solved(settings: Settings) -> None:
     model, metric_AB = model_of(settings.data, settings.features), metric_AB_of(settings)
     if model.direct is None or model.direct_operations <= WAITED_FOR:
         return
-    for wanted in filter(None, (settings, _held_settings(settings))):
-        if _is_quick(model, wanted, metric_AB):
-            continue
-        work = _solution(model, wanted, metric_AB)
-        if not work.done:
-            _show_solving(model, wanted, work)
+    works = [(wanted, _solution(model, wanted, metric_AB)) for wanted in (settings, _held_settings(settings)) if wanted]
+    for wanted, work in works:
+        if not work.done and not _is_quick(model, wanted, metric_AB):
+            _show_solving(model, wanted, metric_AB)
             raise frame.EndOfPage
-        behind.forget(work)  # what it found is in the caches, if not pushed out: then it is made in the page's run
+    # What was found is in the caches. If it has been pushed out already, it is made in the page's run: no page waits
+    # again for what it has waited for.
+    for _, work in works:
+        behind.forget(work)
         if work.error:
             raise DataError(work.error)
 
@@ -201,29 +202,33 @@ def _solution(model: Model, settings: Settings, metric_AB: tuple[float, ...]) ->
     def steps() -> Iterator[None]:
         if direct := model.direct:
             direct.prepare()
-        yield
-        yield _evaluated(model, settings, metric_AB) and None
+        yield None
+        _evaluated(model, settings, metric_AB)
+        model.start()  # whether or not anybody is still there to see the answer
+        yield None
 
     key = ("solve", model.full.fingerprint, settings, metric_AB)
     return behind.filling(key, steps, 2, awaited=True)
 
 
-def _show_solving(model: Model, settings: Settings, work: behind.Filling) -> None:
-    about = model.direct_operations / operations_per_second()
-    lambdas = " and ".join(map(lambda_text, dict.fromkeys((settings.reg_lambda, settings.reg_lambda_ps))))
+def _show_solving(model: Model, settings: Settings, metric_AB: tuple[float, ...]) -> None:
+    lambdas = tuple(dict.fromkeys((settings.reg_lambda, settings.reg_lambda_ps)))
+    about = len(lambdas) * model.direct_operations / operations_per_second()
 
     def told() -> None:
-        if work.done and work.error is None:
+        # Asked for at each poll: work that nobody asks for is let go in the end.
+        work = _solution(model, settings, metric_AB)
+        if work.done:
             st.session_state[SOLVED] = settings, work.seconds
-            behind.forget(work)  # once pushed out of the caches it is to be solved for anew
         if work.done or model.ready:
             st.rerun()
         behind.want(work)
         stage = "Cholesky" if work.results else "the Gram matrix"
         done = f"is being solved for ({stage}): {work.seconds:.0f} s so far, of about {about:.0f} s, an estimate"
         st.info(
-            f"λ = {lambdas} {done if work.begun else 'is solved for when the one before is done'}. Meanwhile you can "
-            "choose another λ, another data set or another page.",
+            f"λ = {' and '.join(map(lambda_text, lambdas))} "
+            f"{done if work.begun else 'is solved for when the one before is done'}. Meanwhile you can choose another "
+            "λ, another data set or another page.",
             icon=":material/hourglass_top:",
         )
 

@@ -3,8 +3,10 @@
 import re
 import threading
 from collections import OrderedDict
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import answers, behind, model, sources
@@ -64,7 +66,7 @@ def told(app: AppTest) -> list[str]:
 
 def when_done(app: AppTest) -> AppTest:
     """The app after its next polls; the visitor's clicks would have it drawn anew as well."""
-    until(lambda: not [work for work in behind._fillings.values() if work.awaited and not work.done])
+    until(lambda: not [work for work in behind._fillings.values() if work.awaited and work.wanted and not work.done])
     return app.run()
 
 
@@ -114,14 +116,76 @@ def test_another_A_after_the_answer_is_not_waited_for():
     assert cards(app) != before
 
 
-def test_what_the_answer_took_behind_the_page_is_told(monkeypatch):
-    app = start(reg_lambda="2.5")
-    until(lambda: all(work.done for work in behind._fillings.values() if work.awaited))
-    (work,) = (work for work in behind._fillings.values() if work.awaited)
-    monkeypatch.setattr(work, "_ended", work._began + 1234.0)
-    app.session_state[answers.SOLVED] = Settings(TITLE, reg_lambda=2.5), work.seconds  # as the page's poll does
-    app.run()
+class Rerun(Exception):
+    """What a poll ends with that has the page drawn anew."""
+
+
+@pytest.fixture
+def polls(monkeypatch):
+    """What pages poll with, as the browser would call it: AppTest does not."""
+    found, said = [], []
+
+    def rerun():
+        raise Rerun
+
+    monkeypatch.setattr(answers.frame, "fragment", lambda told, run_every: found.append(told) or (lambda: None))
+    monkeypatch.setattr(answers.st, "rerun", rerun)
+    monkeypatch.setattr(answers.st, "info", lambda text, icon: said.append(text))
+    return SimpleNamespace(found=found, said=said)
+
+
+def drawn_anew(poll) -> bool:
+    try:
+        poll()
+    except Rerun:
+        return True
+    return False
+
+
+def test_a_poll_tells_how_far_it_is_and_what_it_took_and_asks_again_for_work_that_was_let_go(polls, goes_on):
+    settings, of = Settings(TITLE, reg_lambda=2.5), model.model_of(TITLE, "")
+    answers._show_solving(of, settings, ())
+    (poll,) = polls.found
+    assert not drawn_anew(poll)
+    assert "is solved for when the one before is done" in polls.said[-1]
+    until(lambda: goes_on.asked)
+    assert not drawn_anew(poll)
+    assert re.search(r"is being solved for \(Cholesky\): \d+ s so far", polls.said[-1])
+    behind._fillings.clear()
+    assert not drawn_anew(poll)
+    goes_on.set()
+    until(lambda: drawn_anew(poll))
+    assert answers._evaluated.cache_key(of, settings, ()) in answers._evaluated.cache
+    for_settings, seconds = st.session_state[answers.SOLVED]
+    assert for_settings == settings
+    assert 0 < seconds < SECONDS
+    assert of.begun  # the factorisation, though no page has drawn the answer
+
+
+def test_a_poll_has_the_page_drawn_anew_when_the_factorisation_is_there_first(polls, goes_on):
+    of = model.model_of(TITLE, "")
+    answers._show_solving(of, Settings(TITLE, reg_lambda=2.5), ())
+    assert not drawn_anew(polls.found[0])
+    of.factorization = object()
+    assert drawn_anew(polls.found[0])
+
+
+def test_what_the_answer_took_behind_the_page_is_told():
+    app = when_done(start(reg_lambda="2.5"))
+    app.session_state[answers.SOLVED] = Settings(TITLE, reg_lambda=3.5), 1234.0
+    app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
+    when_done(app)
     assert "Last answer in 1234." in " ".join(caption.value for caption in app.sidebar.caption)
+
+
+def test_answers_that_no_cache_keeps_are_made_in_the_page_and_not_waited_for_without_end(monkeypatch):
+    for cached in CACHES[1:]:
+        monkeypatch.setattr(cached.cache, "_Cache__maxsize", 0)  # every value is too large for it
+    app = when_done(start(reg_lambda="2.5"))
+    assert len(cards(app)) == 12
+    app.sidebar.button(key="hold_button").click().run()
+    app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
+    assert 12 in [len(cards(when_done(app))) for _ in range(2)]  # one wait for each of the two settings at most
 
 
 def test_a_lambda_of_its_own_for_ps_and_one_that_is_held_are_waited_for_too(goes_on):
@@ -131,7 +195,6 @@ def test_a_lambda_of_its_own_for_ps_and_one_that_is_held_are_waited_for_too(goes
     goes_on.clear()
     for cached in CACHES[1:]:
         cached.cache.clear()
-    behind._fillings.clear()  # which the page's poll does
     app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
     assert told(app)[0].startswith("λ = 3.5 ")
     goes_on.set()

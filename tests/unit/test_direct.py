@@ -1,11 +1,13 @@
 """The direct solve against float64 brute force, and the range of λ that a slider is given."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from tests.unit.ridge_cases import SHARES, brute_force, distance, same_top5
-from xmlcore import eigen, linalg
+from xmlcore import direct, eigen, linalg, products
 from xmlcore.checks import DataError
 from xmlcore.direct import DirectSolver, lambda_range, solve_direct
 
@@ -34,11 +36,62 @@ def test_one_lambda_after_another_is_solved_on_one_gram_matrix(case, monkeypatch
         assert distance(solver.scores(case.data.X_new, reg_lambda), expected) < (1e-5 if limit > 10 else 2e-3)
     with pytest.raises(DataError, match="reg_lambda"):
         solver.scores(case.data.X_new, 1e-300)
-    solver.prepare()
+    linalg.undo_cholesky_solve(solver._gram, solver._diagonal)
     np.testing.assert_array_equal(solver._gram, kept)
     assert made[:1] == [np.float64 if limit > 10 else np.float32]
     assert np.float32 not in made[1:]  # again only in float64, where float32 was too rough
     assert len(made) == 1 or limit == 10
+
+
+@pytest.mark.parametrize("limit", [5_000, 10], ids=["float64", "float32"])
+def test_more_rows_at_the_last_lambda_cost_no_factor(case, monkeypatch, limit):
+    monkeypatch.setattr(eigen, "FLOAT64_LIMIT", limit)
+    factored, factor = [], linalg.cholesky_factor
+    monkeypatch.setattr(linalg, "cholesky_factor", lambda K: factored.append(K.dtype) or factor(K))
+    solver, reg_lambda = DirectSolver(case.data.X, case.data.Y), case.reg_lambda(SHARES[-1])
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+    for rows in (slice(None), slice(3), slice(3, 60)):
+        assert distance(solver.scores(case.data.X_new[rows], reg_lambda), expected[rows]) < 2e-3
+    assert len(factored) == 1
+    other = case.reg_lambda(SHARES[1])
+    expected = brute_force(case.data.X, case.data.Y, case.data.X_new, other)
+    assert distance(solver.scores(case.data.X_new, other), expected) < 2e-3
+    assert len(factored) > 1
+
+
+def test_several_threads_get_each_the_scores_of_its_own_lambda(case):
+    solver = DirectSolver(case.data.X, case.data.Y)
+    lambdas = [case.reg_lambda(share) for share in np.geomspace(1e-3, 1, 12)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda each: solver.scores(case.data.X_new, each), lambdas * 2))
+    for reg_lambda, scores in zip(lambdas * 2, found, strict=True):
+        expected = brute_force(case.data.X, case.data.Y, case.data.X_new, reg_lambda)
+        assert distance(scores, expected) < 1e-5
+
+
+@pytest.mark.parametrize("scale", [1e40, 1e160])
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)], ids=["primal", "dual"])
+@pytest.mark.parametrize("n_new", [3, 40])
+def test_rows_too_large_to_be_scored_are_named(scale, shape, n_new):
+    rng = np.random.default_rng(0)
+    X, X_new = rng.standard_normal(shape), scale * rng.standard_normal((n_new, shape[1]))
+    Y = sparse.csr_array((rng.random((shape[0], 8)) < 0.3).astype(np.float32))
+    with pytest.raises(DataError, match="X_new holds values too large"):
+        solve_direct(X, Y, X_new, 2.0)
+
+
+def test_the_sums_of_many_labels_are_made_in_blocks_within_the_memory_budget(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, X_new = sparse.csr_array(rng.standard_normal((60, 40))), rng.standard_normal((5, 40))
+    Y = sparse.csr_array((rng.random((60, 300)) < 0.1).astype(np.float32))
+    widths, times = [], products.transposed_times_sparse
+    monkeypatch.setattr(direct, "default_memory_budget", lambda: 16 * 40 * 70)
+    monkeypatch.setattr(
+        products, "transposed_times_sparse", lambda X, S, dtype: widths.append(S.shape[1]) or times(X, S, dtype)
+    )
+    expected = brute_force(X, Y, sparse.csr_array(X_new), 2.0)
+    assert distance(solve_direct(X, Y, X_new, 2.0), expected) < 1e-6
+    assert widths == [70, 70, 70, 70, 20]
 
 
 @pytest.mark.parametrize("reg_lambda", [1e60, 1e200, 1e300])
