@@ -292,6 +292,15 @@ def test_dense_scores_are_ranked_too(tmp_path):
     assert read_predictions(tmp_path / "scores.npy", 1, 3).top.tolist() == [[1, 2, 0]]
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_array, np.asarray])
+@pytest.mark.parametrize("name", ["scores.zip", "scores"])
+def test_scores_of_numpy_are_known_by_what_they_hold_whatever_the_file_is_called(name, kind, tmp_path):
+    scores = kind(np.array([[0.1, 0.3, 0.2]]))
+    np.savez(tmp_path / "a.npz", scores) if kind is np.asarray else sparse.save_npz(tmp_path / "a.npz", scores)
+    path = (tmp_path / "a.npz").rename(tmp_path / name)
+    assert read_predictions(path, 1, 3).top.tolist() == [[1, 2, 0]]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -102,6 +102,8 @@ def read(
         raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
     with opened(path_or_paths, limits) as files:
         chosen = FORMATS[format or _recognised(files).format]
+        if format is not None and chosen.claim(files) is None:
+            _check_readable(files)
         try:
             parsed = chosen.read(files, Options(split_column, limits))
         except MemoryError as error:
@@ -151,10 +153,19 @@ def recognise(path_or_paths: str | Path | Sequence[str | Path], *, limits: Limit
 def _recognised(files: Files) -> Recognition:
     claims = [(form.name, claim) for form in FORMATS.values() if (claim := form.claim(files)) is not None]
     if not claims:
+        _check_readable(files)
         raise DataError(_unknown(files))
     claims.sort(key=lambda claimed: -claimed[1].strength)
     found = [Recognition(form, claim.reason, split_columns=claim.split_columns) for form, claim in claims]
     return replace(found[0], alternatives=tuple(found[1:]))
+
+
+def _check_readable(files: Files) -> None:
+    """Raises DataError where one of the files that fit no format is an archive, which only at the top is unpacked."""
+    for file in files:
+        if file.has_suffix(".zip", ".tar", ".tgz"):
+            what = "is an archive inside an archive or a folder, which is not read"
+            raise located(file, None, f"{what}; unpack it, and give the files that it holds")
 
 
 def _unknown(files: Files) -> str:
