@@ -29,7 +29,7 @@ from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
 from xmlcore.readers.arrays import check_expansion, load_matrix
-from xmlcore.readers.files import DataFile, is_text, located, opened, text_lines
+from xmlcore.readers.files import DataFile, is_text, located, opened, other_encoding, text_lines
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
 
@@ -85,7 +85,7 @@ def read_predictions(
             check_expansion([file], limits)
             scores = load_matrix(file, limits, np.float64)
         elif not is_text(file):
-            raise located(file, None, "is neither text nor .npz; expected predictions")
+            raise other_encoding(file) or located(file, None, "is neither text nor .npz; expected predictions")
         elif _is_pairs(file):
             scores = _read_pairs(file, n_rows, n_labels)
         else:

@@ -321,12 +321,14 @@ def test_scores_of_numpy_are_known_by_what_they_hold_whatever_the_file_is_called
         ("b.csv", "0,0,1\n1,0,1\n0,0,2\n", "b.csv, line 3: names a label twice"),
         ("b.csv", "doc,tag,score\n0,0,2\n", "b.csv, line 1: names the columns doc, tag, score"),
         ("b.csv", '0,"0,1\n', "b.csv, line 1: is no CSV"),
+        ("b.csv", b"0,0,1\n0,caf\xe9,1\n", r"b.csv, line 2: byte b'\\xe9' is not UTF-8; expected text in UTF-8 \(save"),
+        ("b.csv", "0,0,1\n".encode("utf-16"), "b.csv: seems to be text in UTF-16"),
         ("c.bin", "\0\0", "c.bin: is neither text nor .npz"),
         ("c.npz", "PK", "c.npz: cannot be read as arrays"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(name, content, message, tmp_path):
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError, match=message):
         read_predictions(tmp_path / name, 2, 3)
 

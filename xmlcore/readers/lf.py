@@ -20,7 +20,7 @@ from scipy import sparse
 
 from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
-from xmlcore.readers.files import DataFile, located, role
+from xmlcore.readers.files import DataFile, located, other_encoding, role
 from xmlcore.readers.json_lines import json_files, read_label_names, read_texts
 from xmlcore.readers.labels import as_ones
 from xmlcore.readers.names import with_companions
@@ -86,7 +86,8 @@ def _matrix(file: DataFile, called: str, max_columns: int) -> sparse.csr_array:
     found = _HEADER.fullmatch(first)
     if not found:
         seen = first[:40].decode(errors="replace")
-        raise located(file, 1, f"found {seen!r}; expected the numbers of rows and columns, such as 3 5")
+        no_header = located(file, 1, f"found {seen!r}; expected the numbers of rows and columns, such as 3 5")
+        raise other_encoding(file) or no_header
     rows, columns = int(found[1]), int(found[2])
     if columns > max_columns:
         raise located(file, 1, f"names {columns} columns; expected at most {max_columns}")

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
-from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.files import DataFile, located, other_encoding
 
 _PIECE = 1 << 22
 _SHOWN = 40
@@ -87,7 +87,9 @@ def read_sparse_lines(
             parts = (counts, labels, label_counts)
             kernel.parse_lines(text, form, base, *bounds, features, values, *parts, report, False)
             if report[kernel.CODE] != kernel.OK:
-                raise _error(file, line, piece, report, base, n_features, n_labels, max_columns, called)
+                raise other_encoding(file) or _error(
+                    file, line, piece, report, base, n_features, n_labels, max_columns, called
+                )
             if dtype == np.float64 and report[kernel.LONG_DECIMALS]:
                 places = np.empty_like(values)
                 kernel.parse_lines(text, form, base, *bounds, features, places, *parts, np.zeros_like(report), True)

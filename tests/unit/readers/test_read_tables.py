@@ -118,6 +118,7 @@ def test_a_label_may_have_several_words(put):
         ("text,labels\nab cd,\nef,\n", "no instance has a label"),
         (b"text,labels\nab \xe9,x\n", "t.csv, line 2"),
         (b"text,labels\n" + b"ab,x\n" * 20_000 + b"ab \xe9,x\n", "t.csv, line 20002: byte b'\\xe9' is not UTF-8"),
+        ("text,labels\nab,x\n".encode("utf-16"), "t.csv: seems to be text in UTF-16; expected text in UTF-8"),
     ],
 )
 def test_a_table_that_is_wrong_is_named_with_its_line(put, refusal, content, expected):
