@@ -78,7 +78,7 @@ def _table(file: DataFile) -> Table:
             raise located(file, None, "is empty; expected a row of column names, and instances below it")
         raise located(file, 1, "has one column only; expected columns for text and labels, with commas between")
     reader = csv.reader((line + "\n" for _, line in text_lines(file)), delimiter=separator, strict=True)
-    rows = []
+    rows, start = [], 1
     try:
         columns = [column.strip() for column in next(reader, [])]
         if len(set(columns)) < len(columns):
@@ -91,7 +91,10 @@ def _table(file: DataFile) -> Table:
                 rows.append((start, row))
             start = reader.line_num + 1
     except csv.Error as error:
-        raise located(file, reader.line_num, f"is no CSV ({error}); expected quotes in pairs") from error
+        # A quote that is not closed takes in the lines below it, up to the next quote or the end of the file.
+        noticed = f", noticed in line {reader.line_num}" if reader.line_num > start else ""
+        what = f"the row that begins here is no CSV ({error}{noticed}); expected quotes in pairs"
+        raise located(file, start, what) from error
     if not rows:
         raise located(file, None, "holds no row below the names of columns; expected instances")
     return Table(file, columns, rows)

@@ -108,7 +108,11 @@ def test_a_label_may_have_several_words(put):
     [
         ("text,labels\na b,x\nc d\n", "t.csv, line 3: has 1 cells; expected 2, as the first row has"),
         ('text,labels\n"a\nb",x\nc d\n', "t.csv, line 4: has 1 cells; expected 2"),
-        ('text,labels\na b,"x\n', "t.csv, line 2: is no CSV"),
+        ('text,labels\na b,"x\n', "t.csv, line 2: the row that begins here is no CSV (unexpected end of data)"),
+        ('text,labels\n"a\nb",x\n\n"c,x\n' + "d,x\n" * 9, "t.csv, line 5: the row that begins here is no CSV (unex"),
+        ('text,labels\na b,"x\n' + "c,x\n" * 3 + 'd,"e f"\n', "t.csv, line 2: the row that begins here is no CSV"),
+        ('text,labels\na b,"x\nd,"e f"\n', """(',' expected after '"', noticed in line 3); expected quotes in pairs"""),
+        ('"text,labels\na b,x\nd,e\n', "t.csv, line 1: the row that begins here is no CSV"),
         ("text,labels\n", "t.csv: holds no row"),
         ("text,text,labels\na,b,c\n", "t.csv, line 1: names a column twice"),
         ("text,kind\na,b\n", "t.csv, line 1: no column for labels among 'text', 'kind'"),
