@@ -17,6 +17,7 @@ from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_
 from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed
 from xmlcore.readers.tables import Table, named_roles, parse_tables
+from xmlcore.units import counted
 
 # Python's own bound on a cell, 128 KB, is less than the text of some articles.
 csv.field_size_limit(1 << 27)
@@ -86,7 +87,8 @@ def _table(file: DataFile) -> Table:
         start = reader.line_num + 1
         for row in reader:
             if row and len(row) != len(columns):
-                raise located(file, start, f"has {len(row)} cells; expected {len(columns)}, as the first row has")
+                cells = counted(len(row), "cell")
+                raise located(file, start, f"has {cells}; expected {len(columns)}, as the first row has")
             if row:
                 rows.append((start, row))
             start = reader.line_num + 1

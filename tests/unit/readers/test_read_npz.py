@@ -137,7 +137,7 @@ def test_label_values_are_read_as_one_and_said(folder):
     sparse.save_npz(folder / "Y.trn.npz", made["Y.trn"] * 0.5)
     ds = read(folder)
     assert same(ds, made)
-    assert ds.notes == (f"{made['Y.trn'].nnz} labels of Y.trn.npz carry a value; each is read as 1.",)
+    assert ds.notes == (f"Y.trn.npz has {made['Y.trn'].nnz} labels with a value; each is read as 1.",)
 
 
 def test_raw_texts_and_names_beside_the_matrices_are_kept(folder, put):
@@ -229,7 +229,7 @@ def damaged(kind: str) -> bytes:
         ("pickle", "holds pickled Python objects, which are never loaded"),
         ("index", "is no valid sparse matrix"),
         ("negative", "is no valid sparse matrix"),
-        ("twice", "columns twice in one row"),
+        ("twice", "names 1 column twice in one row"),
         ("indptr", "is no valid sparse matrix"),
         ("starts", "is no valid sparse matrix"),
         ("shape", "has the shape 12×1000000000000"),
