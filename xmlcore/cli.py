@@ -33,7 +33,7 @@ from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, StoreError
-from xmlcore.units import in_units
+from xmlcore.units import counted, in_units
 
 WRITERS = {"xc": write_xc_text, "npz": write_npz}
 PREDICTION_ENDINGS = {".npz": "npz", ".txt": "text", ".csv": "csv"}
@@ -206,8 +206,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     if max(options.K) > data.n_labels:
         _tell(f"K is at most {data.n_labels}, the number of labels: greater ones are cut to it")
     print(
-        f"{data.name}: {data.n_train:,} training and {data.n_test:,} test instances, {data.n_features:,} features "
-        f"({recipe}), {data.n_labels:,} labels"
+        f"{data.name}: {data.n_train:,} training and {counted(data.n_test, 'test instance')}, "
+        f"{counted(data.n_features, 'feature')} ({recipe}), {counted(data.n_labels, 'label')}"
     )
     print(f"λ = {options.reg_lambda:g}; model A = {A:g}, B = {B:g}; PSP measured with A = {data.A:g}, B = {data.B:g}")
     print(f"{'percent':<12}{'XML-ridge':>12}{'with PS':>12}")

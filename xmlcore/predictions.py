@@ -29,9 +29,10 @@ from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
 from xmlcore.readers.arrays import check_expansion, load_matrix
-from xmlcore.readers.files import DataFile, is_text, located, opened, text_lines
+from xmlcore.readers.files import DataFile, is_text, located, opened, other_encoding, text_lines
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
+from xmlcore.units import counted
 
 _COLUMNS = ("instance", "label", "score")
 PREDICTION_FORMATS = ("npz", "text", "csv")
@@ -85,7 +86,7 @@ def read_predictions(
             check_expansion([file], limits)
             scores = load_matrix(file, limits, np.float64)
         elif not is_text(file):
-            raise located(file, None, "is neither text nor .npz; expected predictions")
+            raise other_encoding(file) or located(file, None, "is neither text nor .npz; expected predictions")
         elif _is_pairs(file):
             scores = _read_pairs(file, n_rows, n_labels)
         else:
@@ -278,7 +279,8 @@ def _read_pairs(file: DataFile, n_rows: int, n_labels: int) -> sparse.csr_array:
     number, first = next((number, line) for number, line in text_lines(file) if line.strip())
     header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
     if header and (int(header[1]), int(header[2])) != (n_rows, n_labels):
-        fault = f"promises {header[1]} rows and {header[2]} labels; expected {n_rows} and {n_labels}"
+        promised = f"{counted(int(header[1]), 'row')} and {counted(int(header[2]), 'label')}"
+        fault = f"promises {promised}; expected {n_rows:,} and {n_labels:,}"
         raise located(file, number, fault)
     lines = read_sparse_lines(
         file,
@@ -338,7 +340,7 @@ def _table_rows(file: DataFile) -> tuple[list[int], list[list[str]]]:
         except (csv.Error, ValueError) as error:
             raise located(file, number, f"is no CSV ({error}); expected instance, label, score") from error
         if len(row) != 3:
-            raise located(file, number, f"has {len(row)} cells; expected three: instance, label, score")
+            raise located(file, number, f"has {counted(len(row), 'cell')}; expected three: instance, label, score")
         numbers.append(number)
         cells.append(row)
     return numbers, cells

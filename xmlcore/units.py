@@ -5,6 +5,11 @@ from __future__ import annotations
 UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
+def counted(number: int, what: str) -> str:
+    """So many of them: 1 label, 2,000 labels."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def in_units(n_bytes: float, digits: int = 3) -> str:
     """Bytes in the unit that leaves digits before the point: 720 bytes, 3.5 MB, 12 GB, 1,800 GB."""
     for unit, size in UNITS:

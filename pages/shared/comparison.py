@@ -115,7 +115,7 @@ def agreement_table(tops: dict[str, np.ndarray], k: int) -> pd.DataFrame:
 def read_other(name: str, content: bytes, answer: Answer) -> Predictions:
     """A prediction file for the data set's test instances, called as the file is, cut to those that the answer is of.
 
-    Raises DataError, naming file and line, where it cannot be read or is of another data set.
+    Raises DataError, naming file and line, where it cannot be read, is of another data set, or ranks nothing.
     """
     full = answer.model.full
     with tempfile.TemporaryDirectory() as folder:
@@ -124,11 +124,14 @@ def read_other(name: str, content: bytes, answer: Answer) -> Predictions:
         found = read_predictions(
             path, full.n_test, full.n_labels, instance_names=full.test_names, label_names=full.label_names
         )
+    if not (found.top >= 0).any():
+        raise DataError(f"{name} ranks nothing: its scores are all zero or missing, and 0 is no prediction")
     other = cut_to_answer(found, answer)  # what was masked is replaced by what came after it in the file
     top, scores = (each[:, :K_MAX].copy() for each in (other.top, other.scores))
     other = replace(other, name=Path(name).name, top=top, scores=scores)
     if not (other.top >= 0).any():
-        raise DataError(f"{name} has no prediction for the test instances shown")
+        what = "their scores are all zero or missing, or of labels that are masked"
+        raise DataError(f"{name} ranks nothing for the test instances shown: {what}")
     return other
 
 

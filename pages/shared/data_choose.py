@@ -157,5 +157,5 @@ def _formats() -> None:
     )
     names = {form.title: form for form in FORMATS.values()}
     form = names[st.selectbox("Format", list(names), key="format_help")]
-    st.markdown(form.help)
+    st.markdown(frame.plain_markdown(form.help))
     st.code(form.example, language=None)

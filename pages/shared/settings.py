@@ -11,6 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import mirror
 from xmlcore import DataError, FeatureRecipe
+from xmlcore.units import counted as counted
 
 LAMBDA_MIN, LAMBDA_MAX = 1e-9, 1e12
 A_MAX, B_MIN, B_MAX, K_MAX = 2.0, 0.05, 10.0, 20
@@ -109,11 +110,6 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
             f"{' with its usual features' if params.get('features') else ''}."
         )
     return sentences
-
-
-def counted(number: int, what: str) -> str:
-    """So many of them: 1 label, 2,000 labels."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def settings_text(settings: Settings) -> str:

@@ -177,6 +177,18 @@ def test_a_file_for_other_rows_is_refused_with_its_name(answer):
         comparison.read_other("wrong.txt", b"1 598\n0:0.5\n", answer)
 
 
+def test_scores_that_are_all_zero_are_told_to_rank_nothing(answer, tmp_path):
+    rows, labels = answer.model.full.n_test, answer.model.full.n_labels
+    np.save(tmp_path / "zeros.npy", np.zeros((rows, labels), np.float32))
+    for name, content in {"zeros.npy": (tmp_path / "zeros.npy").read_bytes(), "none.txt": b"0:0\n" * rows}.items():
+        with pytest.raises(DataError, match=rf"^{name} ranks nothing: its scores are all zero or missing"):
+            comparison.read_other(name, content, answer)
+    model = SimpleNamespace(full=answer.model.full, rows=np.arange(rows - 1), dataset=answer.dataset)
+    of_others = replace(answer, model=model)
+    with pytest.raises(DataError, match=r"^last\.txt ranks nothing for the test instances shown: their scores are all"):
+        comparison.read_other("last.txt", b"\n" * (rows - 1) + b"0:1\n", of_others)
+
+
 def test_a_file_of_short_lists_stays_in_the_comparison_when_k_is_raised(answer):
     rows = answer.model.full.n_test
     other = comparison.read_other("short.txt", b"0:0.5\n" * rows, answer)

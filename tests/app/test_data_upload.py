@@ -15,7 +15,7 @@ from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.head_tail_words import NO_ORDER
 from tests.app.helpers import button, data_page, small, texts
 from xmlcore import Dataset
-from xmlcore.readers import LIMITS, write_xc_text
+from xmlcore.readers import FORMATS, LIMITS, write_xc_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -159,6 +159,14 @@ def test_what_an_error_quotes_of_a_file_is_not_taken_for_markdown():
     app = upload(data_page(), ("train.txt", b"2 3 2\n0 0:1\n1 0:[l](http://x);:red[x]\n"))
     assert len(app.error) == 1
     assert r"\[l\]\(http\://x\);\:red\[x\]" in app.error[0].value
+
+
+def test_the_help_of_a_format_is_shown_as_it_is_written_with_its_underscores_and_bars():
+    app = data_page()
+    for form in FORMATS.values():
+        app.selectbox(key="format_help").set_value(form.title).run()
+        assert plain_markdown(form.help) in [each.value for each in app.markdown]
+    assert r"with \_\_label\_\_ are" in plain_markdown(FORMATS["fasttext"].help)
 
 
 def test_another_format_may_be_chosen_and_what_is_read_follows():

@@ -292,6 +292,15 @@ def test_dense_scores_are_ranked_too(tmp_path):
     assert read_predictions(tmp_path / "scores.npy", 1, 3).top.tolist() == [[1, 2, 0]]
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_array, np.asarray])
+@pytest.mark.parametrize("name", ["scores.zip", "scores"])
+def test_scores_of_numpy_are_known_by_what_they_hold_whatever_the_file_is_called(name, kind, tmp_path):
+    scores = kind(np.array([[0.1, 0.3, 0.2]]))
+    np.savez(tmp_path / "a.npz", scores) if kind is np.asarray else sparse.save_npz(tmp_path / "a.npz", scores)
+    path = (tmp_path / "a.npz").rename(tmp_path / name)
+    assert read_predictions(path, 1, 3).top.tolist() == [[1, 2, 0]]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -304,7 +313,8 @@ def test_dense_scores_are_ranked_too(tmp_path):
         ("a.txt", "5 3\n0:1\n", "a.txt, line 1: promises 5 rows and 3 labels; expected 2 and 3"),
         ("a.txt", "\n5 3\n0:1\n", "a.txt, line 2: promises 5 rows and 3 labels; expected 2 and 3"),
         ("a.txt", "\n \n", "a.txt: holds no prediction"),
-        ("b.csv", "0,0,1\n0,1\n", "b.csv, line 2: has 2 cells"),
+        ("b.csv", "0,0,1\n0,1\n", "b.csv, line 2: has 2 cells; expected three"),
+        ("b.csv", "0,0,1\n0\n", "b.csv, line 2: has 1 cell; expected three"),
         ("b.csv", "0,0,1\n0,1,high\n", "b.csv, line 2: the score 'high'"),
         ("b.csv", "0,0,1\n0,1,inf\n", "b.csv, line 2: the score 'inf'"),
         ("b.csv", "0,0,1\n\n2,1,1\n", "b.csv, line 3: instance '2' is unknown; expected a number from 0 to 1"),
@@ -312,12 +322,14 @@ def test_dense_scores_are_ranked_too(tmp_path):
         ("b.csv", "0,0,1\n1,0,1\n0,0,2\n", "b.csv, line 3: names a label twice"),
         ("b.csv", "doc,tag,score\n0,0,2\n", "b.csv, line 1: names the columns doc, tag, score"),
         ("b.csv", '0,"0,1\n', "b.csv, line 1: is no CSV"),
+        ("b.csv", b"0,0,1\n0,caf\xe9,1\n", r"b.csv, line 2: byte b'\\xe9' is not UTF-8; expected text in UTF-8 \(save"),
+        ("b.csv", "0,0,1\n".encode("utf-16"), "b.csv: seems to be text in UTF-16"),
         ("c.bin", "\0\0", "c.bin: is neither text nor .npz"),
         ("c.npz", "PK", "c.npz: cannot be read as arrays"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(name, content, message, tmp_path):
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(DataError, match=message):
         read_predictions(tmp_path / name, 2, 3)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from xmlcore.units import in_units
+from xmlcore.units import counted, in_units
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,10 @@ from xmlcore.units import in_units
 )
 def test_bytes_are_said_as_people_do(n, text):
     assert in_units(n) == text
+
+
+def test_one_thing_is_not_counted_as_several():
+    assert [counted(number, "label") for number in (0, 1, 2_000)] == ["0 labels", "1 label", "2,000 labels"]
 
 
 def test_more_digits_tell_sizes_apart_that_are_close():

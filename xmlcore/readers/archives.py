@@ -76,13 +76,13 @@ def is_tar(head: bytes) -> bool:
 
 
 def is_array_archive(path: Path) -> bool:
-    """Whether a zip file is one of numpy's: it has members, and all are arrays."""
+    """Whether a zip file is a sparse matrix in numpy's form, whatever its name: only the arrays' names tell it from a
+    zip file of matrices, each an array."""
     try:
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+            return {"data.npy", "shape.npy"} <= set(archive.namelist())
     except DAMAGE:
         return False
-    return bool(names) and all(name.endswith(".npy") for name in names)
 
 
 def ignorable(name: str) -> bool:

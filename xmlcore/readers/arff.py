@@ -22,6 +22,7 @@ from xmlcore.readers.arff_syntax import Header, read_header, unescaped
 from xmlcore.readers.files import DataFile, is_text, located, train_and_test
 from xmlcore.readers.names import without_companions
 from xmlcore.readers.parts import CERTAIN, POSSIBLE, Claim, Files, Format, Options, Parsed
+from xmlcore.units import counted
 
 _RELATION = re.compile(rb"(?im)^\s*@(relation|attribute)\b")
 _MEKA = re.compile(r"-C\s+(-?\d+)")
@@ -67,10 +68,10 @@ def _read(files: Files, options: Options) -> Parsed:
         missing += more
         if sparse.issparse(train.X) != sparse.issparse(test.X):
             test = replace(test, X=sparse.csr_array(test.X) if sparse.issparse(train.X) else test.X.toarray())
-    notes = [f"{missing:,} missing values (?) are read as 0."] if missing else []
+    notes = [f"{counted(missing, 'missing value')} (?), read as 0."] if missing else []
     dates = [one.name for one, column in zip(header.attributes, columns, strict=True) if column.use == "none"]
     if dates:
-        notes.append(f"{len(dates)} attributes that are dates were left out: {', '.join(dates[:5])}.")
+        notes.append(f"Left out: {counted(len(dates), 'attribute')} of dates ({', '.join(dates[:5])}).")
     return Parsed(
         train,
         test,
@@ -140,7 +141,7 @@ def _labels_of_xml(header: Header, file: DataFile, xml: DataFile) -> list[int]:
 
 def _check_same(header: Header, file: DataFile, other: Header, other_file: DataFile) -> None:
     if len(header.attributes) != len(other.attributes):
-        counts = f"{len(other.attributes)} attributes and {file.name} {len(header.attributes)}"
+        counts = f"{counted(len(other.attributes), 'attribute')} and {file.name} {len(header.attributes):,}"
         raise DataError(f"{other_file.name} has {counts}; expected the same ones")
     for one, two in zip(header.attributes, other.attributes, strict=True):
         if (one.name, one.type) != (two.name, two.type) or sorted(one.values) != sorted(two.values):

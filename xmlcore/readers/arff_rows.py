@@ -18,6 +18,7 @@ from xmlcore.matrices import Features
 from xmlcore.readers.arff_syntax import MISSING, Attribute, Header, data_rows, split_row, split_sparse_row
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.parts import Part
+from xmlcore.units import counted
 
 _YES, _NO = ("1", "true", "yes", "t", "y"), ("0", "false", "no", "f", "n")
 # A matrix in which more than this share is not zero is kept dense.
@@ -155,7 +156,7 @@ def read_rows(
         else:
             values = split_row(text, file, line)
             if len(values) != len(columns):
-                what = f"has {len(values)} values; expected {len(columns)}, one for each attribute"
+                what = f"has {counted(len(values), 'value')}; expected {len(columns)}, one for each attribute"
                 raise located(file, line, what)
             cells = enumerate(values)
         texts = []

@@ -19,6 +19,7 @@ from xmlcore.matrices import Block
 from xmlcore.readers.archives import DAMAGE
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits
+from xmlcore.units import counted
 
 # Larger dense files stay on disk and are paged in as they are used.
 _MAP_FROM = 1_000_000_000
@@ -199,7 +200,8 @@ def _within(indices: np.ndarray, bound: int) -> bool:
 def _without_repetitions(matrix: sparse.csr_array, entries: int, file: DataFile) -> sparse.csr_array:
     matrix.sum_duplicates()
     if matrix.nnz < entries:
-        raise located(file, None, f"names {entries - matrix.nnz} columns twice in one row; expected each at most once")
+        again = counted(entries - matrix.nnz, "column")
+        raise located(file, None, f"names {again} twice in one row; expected each at most once")
     if not matrix.data.all():
         matrix.eliminate_zeros()
     return matrix

@@ -13,6 +13,7 @@ from xmlcore.checks import DataError, as_number, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.matrices import Features, take_rows
 from xmlcore.readers.parts import Parsed, Part
+from xmlcore.units import counted
 from xmlcore.words import WORD
 
 MAX_WORDS = 50_000
@@ -95,9 +96,7 @@ def _split(part: Part, test_share: float, seed: int) -> tuple[Part, Part]:
     test_share, seed = as_number(test_share, "test_share", above=0, below=1), as_whole(seed, "seed", at_least=0)
     rows = part.Y.shape[0]
     if rows < 2:
-        raise DataError(
-            f"the data set has {rows} instance{'s' if rows != 1 else ''}; expected at least 2, to set some aside"
-        )
+        raise DataError(f"the data set has {counted(rows, 'instance')}; expected at least 2, to set some aside")
     n_test = min(max(round(rows * test_share), 1), rows - 1)
     order = np.random.default_rng(seed).permutation(rows)
     return take_part(part, np.sort(order[n_test:])), take_part(part, np.sort(order[:n_test]))
@@ -122,7 +121,7 @@ def _count_words(train: Part, test: Part) -> tuple[Part, Part, np.ndarray, str]:
     test_X = counter.transform(test.texts)
     words = counter.get_feature_names_out().astype(str)
     seldom = f"in at least {least} training texts" if least > 1 else "in a training text"
-    note = f"Features are counts of the {len(words):,} words that occur {seldom}" + (
+    note = f"Features are counts of the {counted(len(words), 'word')} found {seldom}" + (
         f" (only the {MAX_WORDS:,} most frequent are kept)." if len(words) == MAX_WORDS else "."
     )
     train = replace(train, X=sparse.csr_array(train_X))
@@ -134,7 +133,8 @@ def _same_features(train: Features, test: Features, at_least: int, notes: list[s
     left = train if isinstance(train, tuple) else (train,)
     right = test if isinstance(test, tuple) else (test,)
     if len(left) != len(right):
-        raise DataError(f"the training instances have {len(left)} feature blocks and the test instances {len(right)}")
+        blocks = counted(len(left), "feature block")
+        raise DataError(f"the training instances have {blocks} and the test instances {len(right)}")
     pairs = []
     for one, other in zip(left, right, strict=True):
         widths = one.shape[1], other.shape[1]
@@ -142,8 +142,10 @@ def _same_features(train: Features, test: Features, at_least: int, notes: list[s
         width = max(*widths, at_least) if single and sparse.issparse(one) and sparse.issparse(other) else max(widths)
         if widths[0] != widths[1]:
             if not (sparse.issparse(one) and sparse.issparse(other)):
-                raise DataError(f"dense features have {widths[0]} columns in train and {widths[1]} in test")
-            notes.append(f"Train has {widths[0]:,} features and test {widths[1]:,}: the wider one counts.")
+                raise DataError(
+                    f"dense features have {counted(widths[0], 'column')} in train and {widths[1]:,} in test"
+                )
+            notes.append(f"Train has {counted(widths[0], 'feature')} and test {widths[1]:,}: the wider one counts.")
         pairs.append((_widened(one, width), _widened(other, width)))
     if sum(one.shape[1] for one, _ in pairs) == 0:
         raise DataError("the data set has no features; expected at least one")
@@ -159,7 +161,7 @@ def _same_labels(
     if width == 0:
         raise DataError("the data set has no labels; expected at least one")
     if train.shape[1] != test.shape[1]:
-        notes.append(f"Train has {train.shape[1]:,} labels and test {test.shape[1]:,}: the wider one counts.")
+        notes.append(f"Train has {counted(train.shape[1], 'label')} and test {test.shape[1]:,}: the wider one counts.")
     return _widened(train, width), _widened(test, width)
 
 

@@ -16,6 +16,7 @@ from xmlcore.readers.files import DataFile, text_lines
 from xmlcore.readers.labels import LabelledTexts, with_labels
 from xmlcore.readers.names import find, with_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed
+from xmlcore.units import counted
 
 
 def _texts(files: Files, side: str) -> DataFile | None:
@@ -48,7 +49,7 @@ def _side(files: Files, side: str) -> LabelledTexts | None:
     texts = [line for _, line in text_lines(text_file)]
     labels = [line.split() for _, line in text_lines(label_file)]
     if len(texts) != len(labels):
-        counts = f"{text_file.name} has {len(texts)} lines and {label_file.name} {len(labels)}"
+        counts = f"{text_file.name} has {counted(len(texts), 'line')} and {label_file.name} {len(labels):,}"
         raise DataError(f"{counts}; expected the same number")
     return LabelledTexts(texts, labels)
 

@@ -17,6 +17,7 @@ from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_
 from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed
 from xmlcore.readers.tables import Table, named_roles, parse_tables
+from xmlcore.units import counted
 
 # Python's own bound on a cell, 128 KB, is less than the text of some articles.
 csv.field_size_limit(1 << 27)
@@ -78,7 +79,7 @@ def _table(file: DataFile) -> Table:
             raise located(file, None, "is empty; expected a row of column names, and instances below it")
         raise located(file, 1, "has one column only; expected columns for text and labels, with commas between")
     reader = csv.reader((line + "\n" for _, line in text_lines(file)), delimiter=separator, strict=True)
-    rows = []
+    rows, start = [], 1
     try:
         columns = [column.strip() for column in next(reader, [])]
         if len(set(columns)) < len(columns):
@@ -86,12 +87,16 @@ def _table(file: DataFile) -> Table:
         start = reader.line_num + 1
         for row in reader:
             if row and len(row) != len(columns):
-                raise located(file, start, f"has {len(row)} cells; expected {len(columns)}, as the first row has")
+                cells = counted(len(row), "cell")
+                raise located(file, start, f"has {cells}; expected {len(columns)}, as the first row has")
             if row:
                 rows.append((start, row))
             start = reader.line_num + 1
     except csv.Error as error:
-        raise located(file, reader.line_num, f"is no CSV ({error}); expected quotes in pairs") from error
+        # A quote that is not closed takes in the lines below it, up to the next quote or the end of the file.
+        noticed = f", noticed in line {reader.line_num}" if reader.line_num > start else ""
+        what = f"the row that begins here is no CSV ({error}{noticed}); expected quotes in pairs"
+        raise located(file, start, what) from error
     if not rows:
         raise located(file, None, "holds no row below the names of columns; expected instances")
     return Table(file, columns, rows)

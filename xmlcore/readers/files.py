@@ -5,6 +5,7 @@ Also the small questions about one file that several formats ask: its first byte
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,8 @@ from xmlcore.readers import archives
 from xmlcore.readers.limits import Limits
 
 HEAD = 1 << 16
-_BOM = b"\xef\xbb\xbf"
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r"))  # which no text has, in whatever encoding of a byte a letter
+_IN_UTF8 = "expected text in UTF-8 (save the file as UTF-8)"
 _LONGEST_NAME = 200  # bytes: 255 are the most on most file systems, fewer characters than a browser may send
 _ROLES = {
     **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
@@ -62,7 +64,7 @@ class DataFile:
     def head(self) -> bytes:
         """The first 64 KB, without a byte order mark."""
         with self.path.open("rb") as stream:
-            return stream.read(HEAD).removeprefix(_BOM)
+            return stream.read(HEAD).removeprefix(codecs.BOM_UTF8)
 
     def has_suffix(self, *suffixes: str) -> bool:
         """Whether the name ends with one of the suffixes, in any case."""
@@ -168,14 +170,35 @@ def _ungzipped(file: DataFile, budget: archives.Budget) -> DataFile:
 
 def is_text(file: DataFile) -> bool:
     """Whether the first bytes of a file are those of text in UTF-8: no zero byte, and decodable."""
-    head = file.head()
-    if b"\0" in head:
-        return False
+    return no_text_at(file.head()) is None
+
+
+def no_text_at(head: bytes) -> int | None:
+    """The place of the first of a file's first bytes that is a zero or not UTF-8; None where they are text in UTF-8."""
+    text = head.partition(b"\0")[0]
     try:
-        head.decode()
+        text.decode()
     except UnicodeDecodeError as error:
-        return len(head) == HEAD and error.start > HEAD - 4  # a character cut by the end of the sample
-    return True
+        cut = len(text) == HEAD and error.start > HEAD - 4  # a character cut by the end of the sample
+        return None if cut else error.start
+    return None if text == head else len(text)
+
+
+def other_encoding(file: DataFile) -> DataError | None:
+    """The error for a file whose first bytes look like text in another encoding than UTF-8; None for any other file."""
+    head = file.head()
+    zeros = head[::2].count(0), head[1::2].count(0)
+    # Without its mark, UTF-16 is known by the zero that each letter of ours has in the same one of its two bytes.
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (not min(zeros) and max(zeros) * 4 > len(head)):
+        return located(file, None, f"seems to be text in UTF-16; {_IN_UTF8}")
+    at = no_text_at(head)
+    if at is None or len(head.translate(None, _CONTROLS)) < len(head):
+        return None
+    return _not_utf8(file, head[:at].count(b"\n") + 1, head[at : at + 1])
+
+
+def _not_utf8(file: DataFile, line: int, byte: bytes) -> DataError:
+    return located(file, line, f"byte {byte!r} is not UTF-8; {_IN_UTF8}")
 
 
 def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
@@ -186,14 +209,15 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
     with file.path.open("rb") as stream:
         for number, raw in enumerate(stream, 1):
             if number == 1:
-                raw = raw.removeprefix(_BOM)
+                raw = raw.removeprefix(codecs.BOM_UTF8)
             if b"\0" in raw:
-                raise located(file, number, "holds a zero byte, so this is a binary file; expected text")
+                binary = located(file, number, "holds a zero byte, so this is a binary file; expected text")
+                raise other_encoding(file) or binary
             try:
                 yield number, raw.decode().rstrip("\r\n")
             except UnicodeDecodeError as error:
-                seen = raw[error.start : error.start + 1]
-                raise located(file, number, f"byte {seen!r} is not UTF-8; expected text in UTF-8") from error
+                byte = raw[error.start : error.start + 1]
+                raise other_encoding(file) or _not_utf8(file, number, byte) from error
 
 
 def role(file: DataFile) -> str | None:

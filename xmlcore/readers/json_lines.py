@@ -20,6 +20,7 @@ from xmlcore.readers.files import DataFile, is_text, located, text_lines, train_
 from xmlcore.readers.names import ABOUT, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.tables import NUMBERED, Table, cell_text, named_roles, parse_tables
+from xmlcore.units import counted
 
 _LABEL_FILES = ("lbl", "label", "labels")
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -85,7 +86,8 @@ def read_label_names(parsed: Parsed, files: Files) -> Parsed:
     names = np.array([cell_text(record.get("title", record.get("uid"))) for _, record in _records(file)], dtype=str)
     n_labels = max(part.Y.shape[1] for part in (parsed.train, parsed.test) if part is not None)
     if len(names) < n_labels:
-        note = f"{file.name} has {len(names):,} names for {n_labels:,} labels and was left out."
+        seen = f"{counted(len(names), 'name')} for {counted(n_labels, 'label')}"
+        note = f"{file.name} has {seen} and was left out."
         return replace(parsed, notes=(*parsed.notes, note), used=(*parsed.used, file))
     return replace(parsed, label_names=names, used=(*parsed.used, file))
 
@@ -97,7 +99,8 @@ def read_texts(part: Part, file: DataFile, notes: list[str]) -> Part:
     """
     records = [record for _, record in _records(file)]
     if len(records) != part.Y.shape[0]:
-        notes.append(f"{file.name} has {len(records):,} texts for {part.Y.shape[0]:,} instances and was left out.")
+        seen = f"{counted(len(records), 'text')} for {counted(part.Y.shape[0], 'instance')}"
+        notes.append(f"{file.name} has {seen} and was left out.")
         return part
     titles = [cell_text(record.get("title")) for record in records]
     contents = [cell_text(record.get("content")) for record in records]

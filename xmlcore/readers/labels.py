@@ -17,6 +17,7 @@ from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed, Part
+from xmlcore.units import counted
 
 Label = str | int
 _DELIMITERS = ("|", ";", ",")
@@ -37,7 +38,7 @@ def as_ones(matrix: Block, file: DataFile) -> tuple[sparse.csr_array, str | None
     Y = sparse.csr_array(matrix)
     other = int(np.count_nonzero(Y.data != 1))
     ones = sparse.csr_array((np.ones(Y.nnz, np.float32), Y.indices, Y.indptr), shape=Y.shape)
-    return ones, f"{other:,} labels of {file.name} carry a value; each is read as 1." if other else None
+    return ones, f"{file.name} has {counted(other, 'label')} with a value; each is read as 1." if other else None
 
 
 def with_labels(

@@ -20,12 +20,13 @@ from scipy import sparse
 
 from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
-from xmlcore.readers.files import DataFile, located, role
+from xmlcore.readers.files import DataFile, located, other_encoding, role
 from xmlcore.readers.json_lines import json_files, read_label_names, read_texts
 from xmlcore.readers.labels import as_ones
 from xmlcore.readers.names import with_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
+from xmlcore.units import counted
 
 _FEATURES, _LABELS = "x_xf", "x_y"
 _HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)\s*")
@@ -75,7 +76,8 @@ def _part(features: DataFile, labels: DataFile, options: Options, notes: list[st
         notes.append(note)
     if X.shape[0] != Y.shape[0]:
         raise DataError(
-            f"{features.name} has {X.shape[0]} rows and {labels.name} {Y.shape[0]}; expected the same number"
+            f"{features.name} has {counted(X.shape[0], 'row')} and {labels.name} {Y.shape[0]:,}; "
+            "expected the same number"
         )
     return Part(Y, X)
 
@@ -86,7 +88,8 @@ def _matrix(file: DataFile, called: str, max_columns: int) -> sparse.csr_array:
     found = _HEADER.fullmatch(first)
     if not found:
         seen = first[:40].decode(errors="replace")
-        raise located(file, 1, f"found {seen!r}; expected the numbers of rows and columns, such as 3 5")
+        no_header = located(file, 1, f"found {seen!r}; expected the numbers of rows and columns, such as 3 5")
+        raise other_encoding(file) or no_header
     rows, columns = int(found[1]), int(found[2])
     if columns > max_columns:
         raise located(file, 1, f"names {columns} columns; expected at most {max_columns}")
@@ -102,7 +105,8 @@ def _matrix(file: DataFile, called: str, max_columns: int) -> sparse.csr_array:
     # A blank line is a row without entries, at the end too as far as the header counts it.
     X = drop_blank_end(lines, rows).X
     if X.shape[0] != rows:
-        raise located(file, 1, f"the header says {rows} rows but {X.shape[0]} lines follow; expected the same number")
+        seen = f"the header says {counted(rows, 'row')}, but below it came {counted(X.shape[0], 'line')}"
+        raise located(file, 1, f"{seen}; expected the same number")
     return X
 
 

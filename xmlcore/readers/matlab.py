@@ -20,6 +20,7 @@ from xmlcore.readers.limits import Limits
 from xmlcore.readers.matlab_file import read_matrices
 from xmlcore.readers.names import with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
+from xmlcore.units import counted
 
 _SIDE = "train|trn|tr|test|tst|te|ts"
 _NAME = re.compile(rf"(?:({_SIDE})_?)?(data|x|features|target|targets|y|labels)(?:_?({_SIDE}))?")
@@ -112,7 +113,7 @@ def _part(pair: _Pair, turns: tuple[bool, bool], notes: list[str]) -> Part:
     if other and Y.shape[1] == 1:
         raise located(pair.file, None, "has one column of labels with other values than 0 and 1; expected one a label")
     if other:
-        notes.append(f"{other:,} labels of {pair.file.name} carry a value; each above 0 is read as 1.")
+        notes.append(f"{pair.file.name} has {counted(other, 'label')} with a value; each above 0 is read as 1.")
     Y.data = (Y.data > 0).astype(np.float32)
     Y.eliminate_zeros()
     if sparse.issparse(X):

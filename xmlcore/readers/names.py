@@ -21,6 +21,7 @@ import numpy as np
 from xmlcore.dataset import FEATURE_KINDS, HIGHEST_PARAMETER, MOST_INSTANCES
 from xmlcore.readers.files import DataFile, located, role, text_lines
 from xmlcore.readers.parts import Files, Parsed, Part
+from xmlcore.units import counted
 
 LABEL_NAMES = ("label_names.txt", "output-items.txt", "label_map.txt", "yf.txt", "y.txt")
 FEATURE_NAMES = ("feature_names.txt", "xf.txt")
@@ -64,7 +65,7 @@ def read_texts(file: DataFile, rows: int, notes: list[str]) -> list[str] | None:
         return None
     texts = [line for _, line in text_lines(file)]
     if len(texts) != rows:
-        notes.append(f"{file.name} has {len(texts):,} lines for {rows:,} instances and was left out.")
+        notes.append(f"{file.name} has {counted(len(texts), 'line')} for {counted(rows, 'instance')} and was left out.")
         return None
     return texts
 
@@ -86,10 +87,10 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
     label_names, feature_names = parsed.label_names, parsed.feature_names
     if label_names is None:
         used.append(find(files, *LABEL_NAMES))
-        label_names = _fitting(used[-1], n_labels, "labels", notes)
+        label_names = _fitting(used[-1], n_labels, "label", notes)
     if feature_names is None and n_features:
         used.append(find(files, *FEATURE_NAMES))
-        feature_names = _fitting(used[-1], n_features, "features", notes)
+        feature_names = _fitting(used[-1], n_features, "feature", notes)
     n_labels = max(n_labels, 0 if label_names is None else len(label_names))
     for side, part in parts.items():
         if part is not None:
@@ -112,7 +113,7 @@ def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> 
         return None
     names = read_names(file, count)
     if len(names) < count:
-        notes.append(f"{file.name} has {len(names):,} names for {count:,} {what} and was left out.")
+        notes.append(f"{file.name} has {counted(len(names), 'name')} for {counted(count, what)} and was left out.")
         return None
     return names
 
@@ -128,13 +129,14 @@ def _with_side(
         if len(found) == rows:
             part = replace(part, names=found)
         else:
-            notes.append(f"{names.name} has {len(found):,} names for {rows:,} instances and was left out.")
+            seen = f"{counted(len(found), 'name')} for {counted(rows, 'instance')}"
+            notes.append(f"{names.name} has {seen} and was left out.")
     masks = [file for file in files if file.base.lower().startswith("filter") and role(file) == side]
     if part.masked is None and masks:
         used.append(masks[0])
         masked = read_pairs(masks[0], rows, n_labels)
         part = replace(part, masked=masked)
-        notes.append(f"{len(masked[0]):,} pairs of {masks[0].name} are masked before ranking in {side}.")
+        notes.append(f"Masked before ranking in {side}: {counted(len(masked[0]), 'pair')} of {masks[0].name}.")
     return part
 
 
@@ -171,7 +173,8 @@ def _given_counts(file: DataFile, n_labels: int, given_n_train: object) -> np.nd
             raise located(file, number, f"found {line[:40]!r}; expected a number from 0 to {given_n_train}")
         counts.append(int(cell))
     if len(counts) != n_labels:
-        raise located(file, None, f"has {len(counts):,} counts for {n_labels:,} labels; expected one for each")
+        seen = f"has {counted(len(counts), 'count')} for {counted(n_labels, 'label')}"
+        raise located(file, None, f"{seen}; expected one for each")
     return np.array(counts, dtype=np.int64)
 
 

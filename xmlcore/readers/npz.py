@@ -21,6 +21,7 @@ from xmlcore.readers.files import DataFile, located, role
 from xmlcore.readers.labels import as_ones
 from xmlcore.readers.names import read_texts, with_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
+from xmlcore.units import counted
 
 Key = tuple[str, str, bool]
 _SIDES = ("train", "test")
@@ -140,7 +141,8 @@ def _read_side(layout: Layout, chosen: list[Key], side: str, files: Files, optio
         block = load_matrix(file, options.limits)
         if block.shape[0] != Y.shape[0]:
             raise DataError(
-                f"{file.name} has {block.shape[0]} rows and {label_file.name} {Y.shape[0]}; expected the same number"
+                f"{file.name} has {counted(block.shape[0], 'row')} and {label_file.name} {Y.shape[0]:,}; "
+                "expected the same number"
             )
         blocks.append(block)
     part = Part(Y, blocks[0] if len(blocks) == 1 else tuple(blocks))
@@ -149,7 +151,7 @@ def _read_side(layout: Layout, chosen: list[Key], side: str, files: Files, optio
     if side == "train" and (group := _group_file(layout, files)):
         groups = load_vector(group)
         if len(groups) != Y.shape[0]:
-            raise located(group, None, f"has {len(groups)} entries for {Y.shape[0]} instances")
+            raise located(group, None, f"holds {counted(len(groups), 'group')} for {counted(Y.shape[0], 'instance')}")
         part = replace(part, groups=groups)
     return part
 

@@ -25,7 +25,7 @@ from xmlcore.readers import (
     xmc_base,
 )
 from xmlcore.readers.assemble import assemble
-from xmlcore.readers.files import DataFile, is_text, listed, located, opened, role
+from xmlcore.readers.files import DataFile, listed, located, no_text_at, opened, other_encoding, role
 from xmlcore.readers.limits import LIMITS, Limits
 from xmlcore.readers.names import COMPANIONS, without_companions
 from xmlcore.readers.parts import Files, Format, Options, Parsed
@@ -102,6 +102,8 @@ def read(
         raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
     with opened(path_or_paths, limits) as files:
         chosen = FORMATS[format or _recognised(files).format]
+        if format is not None and chosen.claim(files) is None:
+            _check_readable(files)
         try:
             parsed = chosen.read(files, Options(split_column, limits))
         except MemoryError as error:
@@ -151,10 +153,22 @@ def recognise(path_or_paths: str | Path | Sequence[str | Path], *, limits: Limit
 def _recognised(files: Files) -> Recognition:
     claims = [(form.name, claim) for form in FORMATS.values() if (claim := form.claim(files)) is not None]
     if not claims:
+        _check_readable(files)
         raise DataError(_unknown(files))
     claims.sort(key=lambda claimed: -claimed[1].strength)
     found = [Recognition(form, claim.reason, split_columns=claim.split_columns) for form, claim in claims]
     return replace(found[0], alternatives=tuple(found[1:]))
+
+
+def _check_readable(files: Files) -> None:
+    """Raises DataError where one of the files that fit no format is an archive, which only at the top is unpacked, or
+    text in another encoding than UTF-8."""
+    for file in files:
+        if file.has_suffix(".zip", ".tar", ".tgz"):
+            what = "is an archive inside an archive or a folder, which is not read"
+            raise located(file, None, f"{what}; unpack it, and give the files that it holds")
+        if not is_for_people(file) and (error := other_encoding(file)):
+            raise error
 
 
 def _unknown(files: Files) -> str:
@@ -168,14 +182,11 @@ def _unknown(files: Files) -> str:
     if file.has_suffix(".npz", ".npy"):
         together = "expected files of features and of labels together, such as X.trn.npz and Y.trn.npz"
         return f"{file.name} alone is no data set; {together}"
-    if not is_text(file):
-        try:
-            head.decode()
-            line = head[: head.index(b"\0")].count(b"\n") + 1
-        except UnicodeDecodeError as error:
-            line = head[: error.start].count(b"\n") + 1
-        kind = "text in UTF-8 nor a binary format known here"
-        return f"{file.name}, line {line}: the file is neither {kind}; {_EXPECTED}"
+    at = no_text_at(head)
+    if at is not None:
+        line = head[:at].count(b"\n") + 1
+        what = "the file is neither text in UTF-8 nor a binary format known here"
+        return f"{file.name}, line {line}: {what}; {_EXPECTED}"
     first = head.split(b"\n")[0].decode(errors="replace")
     return f"{file.name}, line 1: {first[:60]!r} fits no known format; {_EXPECTED}"
 

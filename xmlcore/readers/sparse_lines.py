@@ -16,7 +16,8 @@ from scipy import sparse
 
 from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
-from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.files import DataFile, located, other_encoding
+from xmlcore.units import counted
 
 _PIECE = 1 << 22
 _SHOWN = 40
@@ -87,7 +88,9 @@ def read_sparse_lines(
             parts = (counts, labels, label_counts)
             kernel.parse_lines(text, form, base, *bounds, features, values, *parts, report, False)
             if report[kernel.CODE] != kernel.OK:
-                raise _error(file, line, piece, report, base, n_features, n_labels, max_columns, called)
+                raise other_encoding(file) or _error(
+                    file, line, piece, report, base, n_features, n_labels, max_columns, called
+                )
             if dtype == np.float64 and report[kernel.LONG_DECIMALS]:
                 places = np.empty_like(values)
                 kernel.parse_lines(text, form, base, *bounds, features, places, *parts, np.zeros_like(report), True)
@@ -197,7 +200,7 @@ def _error(
     code = int(report[kernel.CODE])
     if code == kernel.VALUE and number in (b"nan", b"inf", b"infinity"):
         code = kernel.NOT_FINITE
-    known_features = f"{n_features} {called}s, numbered {base} to {n_features - 1 + base}" if n_features else ""
+    known_features = f"{counted(n_features, called)}, numbered {base} to {n_features - 1 + base}" if n_features else ""
     messages = {
         kernel.LABEL: f"found {seen} where labels were expected: whole numbers with commas between, such as 3,17",
         kernel.INDEX: f"found {seen} where a {called} was expected, such as 12:0.5",
@@ -208,7 +211,11 @@ def _error(
         kernel.FEATURE_RANGE: f"{called} {detail} is out of range; expected "
         + (known_features or f"numbers from {base} to {max_columns - 1 + base}"),
         kernel.LABEL_RANGE: f"label {detail} is out of range; expected "
-        + (f"{n_labels} labels, numbered 0 to {n_labels - 1}" if n_labels else f"numbers below {max_columns}"),
+        + (
+            f"{counted(n_labels, 'label')}, numbered 0 to {n_labels - 1}"
+            if n_labels
+            else f"numbers below {max_columns}"
+        ),
         kernel.DUPLICATE: f"{called} {detail} occurs twice; expected each {called} at most once in a line",
     }
     return located(file, first_line + int(report[kernel.LINE]), messages[code])

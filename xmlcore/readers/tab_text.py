@@ -18,6 +18,7 @@ from xmlcore.readers.labels import LabelledTexts, find_delimiter, split_labels, 
 from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed
 from xmlcore.readers.xc_text import is_sparse_text
+from xmlcore.units import counted
 
 _SAMPLE = 20
 
@@ -52,7 +53,7 @@ def _read(files: Files, options: Options) -> Parsed:
     for file, rows in sides.items():
         for line, row in rows:
             if len(row) < width:
-                raise located(file, line, f"has {len(row)} fields; expected {width} with tabs between")
+                raise located(file, line, f"has {counted(len(row), 'field')}; expected {width} with tabs between")
     delimiter = find_delimiter(row[width - 2].strip() for rows in sides.values() for _, row in rows)
     taken = {file: _taken(file, rows, width, delimiter) for file, rows in sides.items()}
     between = {None: "one in each line", " ": "with blanks between"}.get(delimiter, f"with {delimiter!r} between")

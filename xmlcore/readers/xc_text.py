@@ -25,6 +25,7 @@ from xmlcore.readers.files import DataFile, is_text, located, role, text_lines, 
 from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.sparse_lines import SparseLines, drop_blank_end, read_sparse_lines
+from xmlcore.units import counted
 
 _HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)[ \t]+(\d+)\s*")
 _VALUED = rb"[^\s:,]+(?::[^\s:,]*)?"
@@ -94,8 +95,8 @@ def _claim(files: Files) -> Claim | None:
     columns = _first_width(splits[0]) if splits else 0
     if headed := [file for file in data if header(file)]:
         points, features, labels = header(headed[0])
-        reason = f"{headed[0].name} begins with a header: {points:,} points, {features:,} features, {labels:,} labels"
-        return Claim(CERTAIN, reason, columns)
+        sizes = f"{counted(points, 'point')}, {counted(features, 'feature')}, {counted(labels, 'label')}"
+        return Claim(CERTAIN, f"{headed[0].name} begins with a header: {sizes}", columns)
     if splits:
         return Claim(CERTAIN, f"{data[0].name} holds sparse lines and {splits[0].name} numbers its instances", columns)
     if counts_from_zero(data):
@@ -124,7 +125,7 @@ def _read(files: Files, options: Options) -> Parsed:
         notes.append(f"Split {options.split_column + 1} of {width} in {splits[0].name} is used.")
     shared = np.intersect1d(*rows)
     if shared.size:
-        notes.append(f"{shared.size:,} instances are in both train and test.")
+        notes.append(f"Train and test have {counted(shared.size, 'instance')} in common.")
     parsed = Parsed(take_part(part, rows[0]), take_part(part, rows[1]), notes=tuple(notes))
     return with_companions(parsed, files, *data, *splits)
 
@@ -168,7 +169,8 @@ def _read_file(file: DataFile, options: Options) -> SparseLines:
     lines = drop_blank_end(lines, points or 0)
     rows = lines.X.shape[0]
     if points is not None and rows != points:
-        raise located(file, 1, f"the header says {points} points but {rows} lines follow; expected the same number")
+        seen = f"the header says {counted(points, 'point')}, but below it came {counted(rows, 'line')}"
+        raise located(file, 1, f"{seen}; expected the same number")
     # A header that promises none means it: so a data set without test instances is written.
     if rows == 0 and points is None:
         raise located(file, None, "holds no instance; expected lines such as 3,17 12:0.5")
@@ -182,7 +184,9 @@ def _split_rows(file: DataFile, column: int, rows: int) -> np.ndarray:
         if not fields:
             continue
         if not 0 <= column < len(fields):
-            raise located(file, number, f"has {len(fields)} columns; expected a split in column {column + 1}")
+            raise located(
+                file, number, f"has {counted(len(fields), 'column')}; expected a split in column {column + 1}"
+            )
         field = fields[column]
         if not (field.isascii() and field.isdigit() and 1 <= int(field[:18]) <= rows):
             raise located(file, number, f"found {field!r}; expected the number of an instance, 1 to {rows}")
@@ -191,7 +195,8 @@ def _split_rows(file: DataFile, column: int, rows: int) -> np.ndarray:
         raise located(file, None, "is empty; expected the numbers of instances, one in a line")
     chosen = np.unique(found)
     if len(chosen) < len(found):
-        raise located(file, None, f"names {len(found) - len(chosen)} instances twice in column {column + 1}")
+        again = counted(len(found) - len(chosen), "instance")
+        raise located(file, None, f"names {again} twice in column {column + 1}")
     return np.array(found)
 
 
@@ -201,10 +206,10 @@ def _label_notes(*sides: SparseLines) -> list[str]:
         sum(getattr(side, what) for side in sides) for what in ("valued_labels", "dropped_labels", "repeated_labels")
     )
     if valued:
-        zero = f", but {dropped:,} of value 0 do not count" if dropped else ""
-        notes.append(f"{valued:,} labels carry a value, such as 12:0.5; each is read as 1{zero}.")
+        zero = f", or as none where the value is 0 ({dropped:,})" if dropped else ""
+        notes.append(f"{counted(valued, 'label')} with a value, such as 12:0.5; each is read as 1{zero}.")
     if repeated:
-        notes.append(f"{repeated:,} labels are named again in one line; each counts once.")
+        notes.append(f"{counted(repeated, 'label')} named again in one line; each counts once.")
     return notes
 
 

@@ -99,6 +99,15 @@ def test_whole_archives_beside_the_data_are_left_as_they_are(put):
     assert "Not used: old.tar, old.zip." in read(folder).notes[0]
 
 
+@pytest.mark.parametrize("name", ["old.zip", "old.tar", "old.tar.gz", "old.tgz"])
+def test_an_archive_inside_an_archive_or_alone_in_a_folder_is_to_be_unpacked(put, refusal, name):
+    inner = zipped(FILES) if name == "old.zip" else tarred(FILES, "w" if name == "old.tar" else "w:gz")
+    for path in (put("up/a.zip", zipped({name: inner})), put(f"set/{name}", inner).parent):
+        for form in (None, "csv", "npz"):
+            said = "is an archive inside an archive or a folder, which is not read; unpack it"
+            assert refusal(path, format=form).startswith(f"{name.removesuffix('.gz')}: {said}")
+
+
 def link(name: str, kind: bytes) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type = kind

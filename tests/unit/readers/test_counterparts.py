@@ -106,7 +106,7 @@ def test_a_file_of_another_kind_is_not_left_out(put, tmp_path, refusal):
     put("set/train.txt", "text,labels\naa,x\n")
     put("set/test.txt", "0,1 0:1\n1 1:1\n")
     assert refusal(tmp_path / "set", format="xc-text").startswith("train.txt, line 1: found 'text,labels'")
-    assert refusal(tmp_path / "set", format="csv").startswith("test.txt, line 2: has 1 cells")
+    assert refusal(tmp_path / "set", format="csv").startswith("test.txt, line 2: has 1 cell;")
 
 
 def test_shapes_that_do_not_fit_together_are_named_with_both_files(put, tmp_path, refusal):

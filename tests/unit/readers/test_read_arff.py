@@ -129,7 +129,7 @@ def test_missing_values_are_read_as_zero_and_counted(mulan):
     ds = mulan(HEADER, "?,1,3,?\n0,0,2,1\n{0 ?}\n", "news", "sport")
     assert ds.X_train.toarray().tolist() == [[0, 3], [0, 2], [0, 0]]
     assert ds.Y_train.toarray().tolist() == [[1, 0], [0, 1], [0, 0]]
-    assert ds.notes == ("6 missing values (?) are read as 0.",)
+    assert ds.notes == ("6 missing values (?), read as 0.",)
 
 
 def test_texts_alone_are_counted_and_dates_left_out(mulan):
@@ -138,7 +138,7 @@ def test_texts_alone_are_counted_and_dates_left_out(mulan):
     assert ds.train_texts == ["red wine, 'good'", "red beer"]
     assert ds.feature_names.tolist() == ["red"]
     assert ds.feature_kind == "counts"
-    assert "1 attributes that are dates were left out: d." in ds.notes
+    assert "Left out: 1 attribute of dates (d)." in ds.notes
 
 
 def test_scipy_reads_dense_files_to_the_same_numbers(put):

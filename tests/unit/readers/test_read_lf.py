@@ -36,8 +36,8 @@ def test_features_labels_and_pairs_to_mask_are_read(folder):
     assert ds.Y_test.toarray().tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]]
     assert ds.train_filter.toarray().tolist() == [[0, 0, 1, 0], [0] * 4, [0, 1, 0, 0]]
     assert ds.test_filter.toarray().tolist() == [[0, 1, 0, 0], [0] * 4]
-    assert "1 labels of tst_X_Y.txt carry a value; each is read as 1." in ds.notes
-    assert "2 pairs of filter_labels_train.txt are masked before ranking in train." in ds.notes
+    assert "tst_X_Y.txt has 1 label with a value; each is read as 1." in ds.notes
+    assert "Masked before ranking in train: 2 pairs of filter_labels_train.txt." in ds.notes
 
 
 def test_raw_texts_and_label_names_beside_them_are_kept(folder):
@@ -57,7 +57,7 @@ def test_raw_texts_and_label_names_beside_them_are_kept(folder):
     ("name", "content", "expected"),
     [
         ("trn_X_Xf.txt", "0:0.5\n", "trn_X_Xf.txt, line 1: found '0:0.5'; expected the numbers of rows and columns"),
-        ("trn_X_Xf.txt", "3 5\n0:1\n", "trn_X_Xf.txt, line 1: the header says 3 rows but 1 lines follow"),
+        ("trn_X_Xf.txt", "3 5\n0:1\n", "trn_X_Xf.txt, line 1: the header says 3 rows, but below it came 1 line;"),
         ("trn_X_Xf.txt", "3 5\n0:1\n5:1\n\n", "trn_X_Xf.txt, line 3: feature 5 is out of range"),
         ("trn_X_Y.txt", "3 4\n0:1\n4:1\n\n", "trn_X_Y.txt, line 3: label 4 is out of range; expected 4 labels"),
         ("trn_X_Y.txt", "3 4\n0:1\n1,2 4:1\n\n", "trn_X_Y.txt, line 3: the label '1,2' has no value"),

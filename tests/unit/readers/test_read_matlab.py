@@ -65,7 +65,7 @@ def test_label_values_are_read_as_one_and_said(tmp_path):
     savemat(tmp_path / "set.mat", {"data": X, "target": Y * 0.5})
     ds = read(tmp_path / "set.mat")
     assert ds.Y_train.nnz + ds.Y_test.nnz == Y.sum()
-    assert f"{Y.sum():.0f} labels of set.mat carry a value; each above 0 is read as 1." in ds.notes
+    assert f"set.mat has {Y.sum():.0f} labels with a value; each above 0 is read as 1." in ds.notes
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,19 @@ def test_matrices_of_scipy_are_read_as_they_are(folder):
     assert same(ds, matrices())
 
 
+@pytest.mark.parametrize("ends", [(".npy",), (".npz",), (".npy", ".npz")])
+@pytest.mark.parametrize("inside", ["", "set/"])
+def test_a_zip_of_matrices_is_read_as_its_folder_is(tmp_path, inside, ends):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for number, (name, matrix) in enumerate(matrices().items()):
+            end = ends[number % 2 % len(ends)]  # X in one, Y in the other
+            with archive.open(f"{inside}{name}{end}", "w") as out:
+                sparse.save_npz(out, matrix) if end == ".npz" else np.save(out, matrix.toarray())
+    ds = read(tmp_path / "a.zip")
+    seen = ((ds.X_train, "X.trn"), (ds.Y_train, "Y.trn"), (ds.X_test, "X.tst"), (ds.Y_test, "Y.tst"))
+    assert all(np.array_equal(sparse.csr_array(block).toarray(), matrices()[name].toarray()) for block, name in seen)
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("compressed", [True, False])
 def test_every_sparse_form_gives_the_same_rows(folder, form, compressed):
@@ -124,7 +137,7 @@ def test_label_values_are_read_as_one_and_said(folder):
     sparse.save_npz(folder / "Y.trn.npz", made["Y.trn"] * 0.5)
     ds = read(folder)
     assert same(ds, made)
-    assert ds.notes == (f"{made['Y.trn'].nnz} labels of Y.trn.npz carry a value; each is read as 1.",)
+    assert ds.notes == (f"Y.trn.npz has {made['Y.trn'].nnz} labels with a value; each is read as 1.",)
 
 
 def test_raw_texts_and_names_beside_the_matrices_are_kept(folder, put):
@@ -216,7 +229,7 @@ def damaged(kind: str) -> bytes:
         ("pickle", "holds pickled Python objects, which are never loaded"),
         ("index", "is no valid sparse matrix"),
         ("negative", "is no valid sparse matrix"),
-        ("twice", "columns twice in one row"),
+        ("twice", "names 1 column twice in one row"),
         ("indptr", "is no valid sparse matrix"),
         ("starts", "is no valid sparse matrix"),
         ("shape", "has the shape 12×1000000000000"),

@@ -60,7 +60,7 @@ def test_words_are_counted_over_the_vocabulary_of_the_training_texts(put):
     assert ds.X_train.toarray().tolist() == [[2, 1], [1, 0], [0, 1]]
     assert ds.X_test.toarray().tolist() == [[1, 2]]
     assert ds.feature_kind == "counts"
-    assert "Features are counts of the 2 words that occur in at least 2 training texts." in ds.notes
+    assert "Features are counts of the 2 words found in at least 2 training texts." in ds.notes
 
 
 def test_the_vocabulary_is_bounded_and_the_note_says_so(put, monkeypatch):
@@ -106,18 +106,23 @@ def test_a_label_may_have_several_words(put):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("text,labels\na b,x\nc d\n", "t.csv, line 3: has 1 cells; expected 2, as the first row has"),
-        ('text,labels\n"a\nb",x\nc d\n', "t.csv, line 4: has 1 cells; expected 2"),
-        ('text,labels\na b,"x\n', "t.csv, line 2: is no CSV"),
+        ("text,labels\na b,x\nc d\n", "t.csv, line 3: has 1 cell; expected 2, as the first row has"),
+        ('text,labels\n"a\nb",x\nc d\n', "t.csv, line 4: has 1 cell; expected 2"),
+        ('text,labels\na b,"x\n', "t.csv, line 2: the row that begins here is no CSV (unexpected end of data)"),
+        ('text,labels\n"a\nb",x\n\n"c,x\n' + "d,x\n" * 9, "t.csv, line 5: the row that begins here is no CSV (unex"),
+        ('text,labels\na b,"x\n' + "c,x\n" * 3 + 'd,"e f"\n', "t.csv, line 2: the row that begins here is no CSV"),
+        ('text,labels\na b,"x\nd,"e f"\n', """(',' expected after '"', noticed in line 3); expected quotes in pairs"""),
+        ('"text,labels\na b,x\nd,e\n', "t.csv, line 1: the row that begins here is no CSV"),
         ("text,labels\n", "t.csv: holds no row"),
         ("text,text,labels\na,b,c\n", "t.csv, line 1: names a column twice"),
         ("text,kind\na,b\n", "t.csv, line 1: no column for labels among 'text', 'kind'"),
-        ("text,labels\na b,[1\n2]\n", "t.csv, line 3: has 1 cells"),
+        ("text,labels\na b,[1\n2]\n", "t.csv, line 3: has 1 cell;"),
         ("text,labels\nab cd,[x y]\n", "t.csv, line 2: the labels '[x y]' are no list"),
         ('text,labels\nab cd,"[1.5, 2]"\n', "t.csv, line 2: the label '1.5' is no text and no whole number"),
         ("text,labels\nab cd,\nef,\n", "no instance has a label"),
         (b"text,labels\nab \xe9,x\n", "t.csv, line 2"),
         (b"text,labels\n" + b"ab,x\n" * 20_000 + b"ab \xe9,x\n", "t.csv, line 20002: byte b'\\xe9' is not UTF-8"),
+        ("text,labels\nab,x\n".encode("utf-16"), "t.csv: seems to be text in UTF-16; expected text in UTF-8"),
     ],
 )
 def test_a_table_that_is_wrong_is_named_with_its_line(put, refusal, content, expected):

@@ -50,7 +50,7 @@ def test_matrices_beside_such_texts_come_first_and_the_texts_are_kept(put):
 def test_texts_and_labels_of_different_length_are_refused(put, refusal):
     both(put, "{}_labels.txt", "a\nb\n")
     folder = both(put, "{}_texts.txt", "a b\n")
-    assert refusal(folder) == "train_texts.txt has 1 lines and train_labels.txt 2; expected the same number"
+    assert refusal(folder) == "train_texts.txt has 1 line and train_labels.txt 2; expected the same number"
     (folder / "test_texts.txt").unlink()
     (folder / "train_texts.txt").write_text("ab\ncd\n")
     assert refusal(folder) == "test_labels.txt lies alone; expected test_raw_texts.txt and test_labels.txt"
@@ -78,7 +78,7 @@ def test_numbers_as_labels_may_have_blanks_between(put):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("a\tb c\nd\n", "t.txt, line 2: has 1 fields; expected 2 with tabs between"),
+        ("a\tb c\nd\n", "t.txt, line 2: has 1 field; expected 2 with tabs between"),
         ("1\ta\tb c\n\n2\td\n", "t.txt, line 3: has 2 fields; expected 3 with tabs between"),
         ("[a\tb\n[1.5]\tb\n", "t.txt, line 2: the label '1.5' is no text"),
     ],

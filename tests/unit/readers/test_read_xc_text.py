@@ -49,7 +49,9 @@ def test_labels_with_values_are_read_as_one_and_a_note_says_so(put):
     ds = read([put("train.txt", "2 2 13\n12:0.5,3:2 0:1\n4:0 1:1\n"), put("test.txt", "1 2 13\n1 1:1\n")])
     assert [row.nonzero()[0].tolist() for row in ds.Y_train.toarray()] == [[3, 12], []]
     assert ds.Y_train.data.tolist() == [1, 1]
-    assert ds.notes == ("3 labels carry a value, such as 12:0.5; each is read as 1, but 1 of value 0 do not count.",)
+    assert ds.notes == (
+        "3 labels with a value, such as 12:0.5; each is read as 1, or as none where the value is 0 (1).",
+    )
 
 
 def test_split_files_choose_rows_from_one_and_a_column_each(put):
@@ -72,7 +74,7 @@ def test_split_files_choose_rows_from_one_and_a_column_each(put):
         ("0\n", 0, "line 1: found '0'"),
         ("1\nx\n", 0, "line 2: found 'x'"),
         ("1 2\n", 2, "line 1: has 2 columns; expected a split in column 3"),
-        ("1\n1\n", 0, "names 1 instances twice"),
+        ("1\n1\n", 0, "names 1 instance twice"),
         ("", 0, "is empty"),
     ],
 )
@@ -134,10 +136,21 @@ def test_rows_of_any_length_are_sorted_as_numpy_sorts_them(tmp_path_factory, dra
     assert marks.indices.tolist() == np.unique(labels).tolist()
 
 
+@pytest.mark.parametrize(
+    ("content", "sizes"),
+    [
+        ("1 1 1\n0 0:1\n", "1 point, 1 feature, 1 label"),
+        ("2 2000 0\n 0:1\n 1:1\n", "2 points, 2,000 features, 0 labels"),
+    ],
+)
+def test_the_sizes_in_a_header_are_told_one_by_one(put, content, sizes):
+    assert recognise(put("a.txt", content)).reason == f"a.txt begins with a header: {sizes}"
+
+
 def test_a_label_that_is_named_again_counts_once(put):
     ds = read([put("train.txt", "2,0,2 0:1\n"), put("test.txt", "2 0:1\n")])
     assert ds.Y_train.indices.tolist() == [0, 2]
-    assert ds.notes == ("1 labels are named again in one line; each counts once.",)
+    assert ds.notes == ("1 label named again in one line; each counts once.",)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +170,8 @@ def test_a_label_that_is_named_again_counts_once(put):
         ("2 4 2\n0 0:1\n1 x:1\n", "line 3: found 'x:1' where a feature was expected"),
         ("2 4 2\n0 0:1\n-1 2:1\n", "line 3: found '-1' where labels were expected"),
         ("2 4 2\n0 0:1\n1 2:1 \xff:2\n", "line 3: found"),
-        ("3 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 3 points but 2 lines follow"),
-        ("1 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 1 points but 2 lines follow"),
+        ("3 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 3 points, but below it came 2 lines"),
+        ("1 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 1 point, but below it came 2 lines"),
         ("2 99999999999 2\n0 0:1\n1 2:1\n", "line 1: the header names 99999999999 features or labels"),
         ("0 0:1\n1 99999999999999999999999:1\n", "is out of range; expected numbers from 0 to"),
         ("0 0:1\n99999999 1:1\n", "line 2: label 99999999 is out of range"),
@@ -199,7 +212,7 @@ def test_names_that_are_too_few_are_left_out_and_said(put):
     put("set/label_names.txt", "politics\n")
     ds = read(folder)
     assert ds.label_names is None
-    assert "label_names.txt has 1 names for 2 labels and was left out." in ds.notes
+    assert "label_names.txt has 1 name for 2 labels and was left out." in ds.notes
 
 
 @pytest.mark.parametrize(

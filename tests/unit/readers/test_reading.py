@@ -33,9 +33,11 @@ def test_every_format_has_a_title_help_and_an_example():
         ("empty.txt", b"", "empty.txt is empty; expected a data set"),
         ("b.txt", b"ab\ncd\x00\x01", "b.txt, line 2: the file is neither text in UTF-8 nor a binary format known here"),
         ("x.npz", b"PK\x03\x04\xff", "x.npz alone is no data set; expected files of features and of labels together"),
-        ("l.txt", b"ab\n\xe9t\xe9 0:1\n", "l.txt, line 2: the file is neither text in UTF-8"),
+        ("l.txt", b"ab\n\xe9t\xe9 0:1\n", "l.txt, line 2: byte b'\\xe9' is not UTF-8; expected text in UTF-8 (save"),
+        ("l.bin", b"ab\n\xe9t\xe9\x02\n", "l.bin, line 2: the file is neither text in UTF-8"),
         ("n.txt", b"a novel begins\nhere\n", "n.txt, line 1: 'a novel begins' fits no known format"),
-        ("w.txt", "0 0:1\n".encode("utf-16"), "w.txt, line 1: the file is neither text in UTF-8"),
+        ("w.txt", "0 0:1\n".encode("utf-16"), "w.txt: seems to be text in UTF-16; expected text in UTF-8 (save"),
+        ("w.bin", bytes(range(1, 200)) * 9, "w.bin, line 2: the file is neither text in UTF-8"),
     ],
 )
 def test_a_file_that_is_no_data_set_gets_one_message(put, refusal, name, content, expected):
@@ -45,6 +47,38 @@ def test_a_file_that_is_no_data_set_gets_one_message(put, refusal, name, content
         recognise(path)
     for form in FORMATS:
         assert refusal(path, format=form)
+
+
+WORDS = {"cp1252": "caf\xe9", "cp1251": "\u043c\u0430\u0442\u0447", "shift_jis": "\u8a66\u5408"}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1251", "shift_jis", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["csv", "json-lines", "tab-text", "fasttext", "arff"])
+def test_text_in_another_encoding_is_to_be_saved_as_utf_8_and_is_read_then(put, refusal, name, encoding):
+    word = WORDS.get(encoding, "caf\xe9")
+    text = FORMATS[name].example.replace("won", word).replace("tempo", word) + "\n"
+    path = put("example", text.encode(encoding))
+    said = "seems to be text in UTF-16" if "16" in encoding else "is not UTF-8"
+    expected = f"{said}; expected text in UTF-8 (save the file as UTF-8)"
+    assert all(expected in refusal(path, format=form) for form in (None, *FORMATS))
+    beside = put("two/train", text.encode(encoding)), put("two/test", text)  # of which one is recognised
+    assert expected in refusal(beside)
+    assert read(put("example", text.encode())).n_test == 1
+
+
+@pytest.mark.parametrize(("damaged", "whole"), [("test.txt", "train.txt"), ("trn_X_Xf.txt", "trn_X_Y.txt")])
+def test_numbers_in_utf_16_beside_a_good_file_are_told_as_such(put, refusal, damaged, whole):
+    text = "2 3\n0:1\n1:1\n" if "X" in whole else "0 0:1\n1 1:1\n"
+    paths = put(damaged, text.encode("utf-16")), put(whole, text)
+    assert refusal(paths).startswith(f"{damaged}: seems to be text in UTF-16; expected text in UTF-8")
+
+
+def test_a_readme_in_another_encoding_does_not_keep_data_from_being_read(put, refusal):
+    folder = put("s/README", b"caf\xe9\n").parent
+    put("s/notes", "a novel begins\n")
+    assert refusal(folder).startswith("no known format fits these 2 files")
+    put("s/notes", "0 0:1\n1 1:1\n")
+    assert read(folder).n_train == 1
 
 
 def test_files_that_fit_no_format_together_are_listed(put, refusal):

@@ -175,7 +175,7 @@ def test_blank_lines_beyond_the_number_of_names_are_none(put):
     put("set/feature_names.txt", "x\n")
     ds = read(folder)
     assert (ds.label_names.tolist(), ds.train_names.tolist(), ds.feature_names) == (["a", ""], ["p", "q"], None)
-    assert ds.notes == ("feature_names.txt has 1 names for 2 features and was left out.",)
+    assert ds.notes == ("feature_names.txt has 1 name for 2 features and was left out.",)
 
 
 @WRITERS
