@@ -28,6 +28,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.measure import GB, number, resident, write_table
+from pages.shared.frame import PAGES
 from tests.browser.chromium import (
     FLAGS,
     NO_CHROMIUM,
@@ -42,8 +43,7 @@ from tests.browser.chromium import (
 CHANGES, STARTS, ROUNDS = 10, 3, 5
 CONTROLS = {"tune": "λAK", **dict.fromkeys(("head_and_tail", "instances", "compress", "compare", "lecture"), "λ")}
 PARTS = ["start", "visit", *CONTROLS]
-MENU = {"head_and_tail": "Head and tail", **{page: page.capitalize() for page in ("instances", "compress", "compare")}}
-MENU |= {page: page.capitalize() for page in ("data", "learn", "lecture", "tune")}
+MENU = [entry.title for entry in (*PAGES[1:], PAGES[0])]  # a visit begins on the first page and ends there
 VISIT_TARGET, MEMORY_TARGET = 1.0, 1.0  # seconds, GB
 TARGETS = {"λ": 0.5, "A": 0.3, "K": 0.3}
 START_TARGETS = {"without a cache": 10, "with one": 4}
@@ -126,15 +126,17 @@ def visits(browser: Browser, folder: Path) -> Iterator[str]:
     with served(folder / "visit") as server, new_visitor(browser, server.url) as page:
         wait_until_factorised(page)
         page.evaluate(WATCH)
-        waits: dict[str, list[float]] = {title: [] for title in MENU.values()}
+        waits: dict[str, list[float]] = {title: [] for title in MENU}
         for _ in range(1 + ROUNDS):
             for title, seconds in waits.items():
                 page.get_by_role("link", name=title, exact=True).first.press("Enter")
                 seconds.append(seconds_since_key(page))
+        assert server.process.poll() is None
         memory = resident(server.process.pid, "VmRSS") / GB, resident(server.process.pid, "VmHWM") / GB
     for title, (first, *others) in waits.items():
         median = float(np.median(others))
-        yield f"| {title} | {number(first)} | {number(median)} | {with_target(median, VISIT_TARGET)} |"
+        before = "" if title == MENU[-1] else number(first)
+        yield f"| {title} | {before} | {number(median)} | {with_target(median, VISIT_TARGET)} |"
     yield ""
     yield "| the server's memory after that | GB | target |"
     yield "| --- | --- | --- |"

@@ -9,11 +9,12 @@ from pages.shared import head_tail_labels as labels_of
 from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent, in_words
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
-from pages.shared.settings import counted, own_lambda_text, settings_in_link
+from pages.shared.settings import own_lambda_text, settings_in_link
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
 from xmlcore.figures import grouped_bars
 from xmlcore.figures_axes import SMALL
 from xmlcore.figures_frequencies import MOST_POINTS
+from xmlcore.units import counted
 
 BINS = {"powers of two": "twos", "powers of ten": "tens", "equal shares": "shares"}
 # The same for every data set: bounds that follow the data would put a linked value back to the default.

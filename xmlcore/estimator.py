@@ -13,7 +13,7 @@ from xmlcore.evaluation import row_blocks
 from xmlcore.matrices import Block, as_labels
 from xmlcore.metrics import precision_at_k
 from xmlcore.propensity import inverse_propensity
-from xmlcore.ranking import top_k
+from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.ridge import RidgeFactorization
 
 _READ = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
@@ -62,16 +62,21 @@ class XMLRidge(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Block) -> np.ndarray:
         """Scores of all labels, shape (rows, L): float32, or where A is given times θ, float64."""
-        return self._scores(self._validated(X))
+        X, fac, theta = self._validated(X), self.factorization_, self._theta()
+        scores = fac.scores_of(X, fac.project(X), self.reg_lambda)
+        return scores if theta is None else scores * theta
 
     def rank(self, X: Block) -> np.ndarray:
         """The k labels of each row that score best, best first, shape (rows, min(k, L)), int32.
 
         Ties go to the lower label, so a row of zeros has labels 0…k−1. Never holds more scores than the memory budget.
         """
-        X, fac = self._validated(X), self.factorization_
-        blocks = row_blocks(X.shape[0], fac.n_labels, fac.eigenvalues.size, None)
-        return np.vstack([top_k(self._scores(X[rows]), self.k) for rows in blocks])
+        X, fac, theta = self._validated(X), self.factorization_, self._theta()
+        ranked = []
+        for rows in row_blocks(X.shape[0], fac.n_labels, fac.eigenvalues.size, None):
+            scores = fac.scores(fac.project(X[rows]), self.reg_lambda)
+            ranked.append(top_k(scores, self.k) if theta is None else top_k_weighted(scores, theta, self.k))
+        return np.vstack(ranked)
 
     def predict(self, X: Block) -> sparse.csr_array | np.ndarray:
         """Indicators of the labels of `rank`, shape (rows, L), int64: CSR where the y of `fit` was sparse."""
@@ -94,10 +99,8 @@ class XMLRidge(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **_READ)
 
-    def _scores(self, X: Block) -> np.ndarray:
-        fac = self.factorization_
-        scores = fac.scores_of(X, fac.project(X), self.reg_lambda)
-        return scores if self.A is None else scores * inverse_propensity(fac.Y_train, self.A, self.B)
+    def _theta(self) -> np.ndarray | None:
+        return None if self.A is None else inverse_propensity(self.factorization_.Y_train, self.A, self.B)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

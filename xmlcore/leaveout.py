@@ -13,8 +13,8 @@ Where λ is small, H_gg nears I and F nears Y. In the dual neither difference ne
     M = U diag(1/(σ+λ)) Uᵀ + U₀U₀ᵀ/λ,   U₀ the null directions of K.
 
 Nothing is retrained. What stays as fitted on all rows is what was computed before the ridge regression: vocabulary,
-IDF, a projection, θ. A label with a single training instance can never be hit. Instances that come in families need the
-group form: a row alone is easy to predict from its brothers, and the estimate flatters.
+IDF, a projection, θ. A label with a single training instance scores 0 for it, and is hit by chance at best. Instances
+that come in families need the group form: a row alone is easy to predict from its brothers, and the estimate flatters.
 
 The second is used in the dual up to λ = σ_max; from there on h_i ≤ 1/2, and the first loses nothing.
 

@@ -87,8 +87,10 @@ def label_ranks(scores: np.ndarray, labels: np.ndarray, masked: np.ndarray | Non
     Raises DataError for scores of another shape or not finite, and labels outside of 0…L−1.
     """
     scores = as_array(scores, "scores")
-    if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise DataError(f"scores has shape {scores.shape}; expected one row of finite numbers")
+    if scores.ndim != 1:
+        raise DataError(f"scores has shape {scores.shape}; expected one row")
+    if not np.isfinite(scores).all():
+        raise DataError(f"scores holds {scores[~np.isfinite(scores)][0]}; expected finite numbers")
     labels = as_indices(labels, scores.size, "labels")
     ranked = np.ones(scores.size, dtype=bool)
     ranked[as_indices([] if masked is None else masked, scores.size, "masked")] = False

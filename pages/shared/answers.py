@@ -17,7 +17,7 @@ from cachetools import LRUCache, cached
 
 from pages.shared import behind, frame
 from pages.shared.model import Model, model_of
-from pages.shared.settings import Settings, counted, held, lambda_text
+from pages.shared.settings import Settings, held, lambda_text
 from pages.shared.sizes import held_bytes
 from xmlcore import (
     DataError,
@@ -28,6 +28,7 @@ from xmlcore import (
     metric_inverse_propensity,
 )
 from xmlcore.cost import operations_per_second
+from xmlcore.units import counted
 
 CARD_KS = (1, 3, 5)
 SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20

@@ -11,12 +11,12 @@ from pages.shared import behind, frame
 from pages.shared.answers import Answer
 from pages.shared.comparison import cut_to_answer
 from pages.shared.model import store
-from pages.shared.settings import counted
 from pages.shared.sizes import held_bytes
 from xmlcore import DataError
 from xmlcore.background import Task
 from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
 from xmlcore.predictions import Predictions, predictions_from_ranking
+from xmlcore.units import counted
 
 _TASKS: LRUCache[tuple[str, str], Task] = LRUCache(64)
 RESULTS_BYTES = 64 << 20

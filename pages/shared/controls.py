@@ -79,7 +79,7 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
 def _what_can_be_had(
     data: str, features: str, first: str, lambda_range_of: LambdaRangeOf
 ) -> tuple[str, str, tuple[float, float], str | None]:
-    problem = None
+    problem, last = None, ""
     for choice, instead in (
         ((data, features), ""),
         ((data, ""), f"All numbers are of {data} with its usual features."),
@@ -90,8 +90,8 @@ def _what_can_be_had(
             lambdas = lambda_range_of(title, recipe)
             return title, recipe, lambdas, None if problem is None else f"{problem}. {instead}"
         except DataError as error:
-            problem = problem or f"{data}: {error}"
-    raise DataError(problem)
+            problem, last = problem or f"{data}: {error}", f"{first}: {error}"
+    raise DataError(last)
 
 
 HELP = {

@@ -6,8 +6,7 @@ import streamlit as st
 
 from pages.shared import frame
 from pages.shared.model import Model, in_use_on_disk, store
-from pages.shared.settings import counted
-from xmlcore.units import in_units
+from xmlcore.units import counted, in_units
 
 CLEARED = "_cache_cleared"
 

@@ -6,8 +6,9 @@ import streamlit as st
 
 from pages.shared.answers import CARD_KS
 from pages.shared.model import Model
-from pages.shared.settings import Settings, counted
+from pages.shared.settings import Settings
 from xmlcore import Dataset, FeatureRecipe
+from xmlcore.units import counted
 
 CODE = """\
 from xmlcore import RidgeFactorization, evaluate, inverse_propensity, load_dataset, metric_inverse_propensity

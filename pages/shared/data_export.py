@@ -14,12 +14,12 @@ import streamlit as st
 from pages.shared import data_code, sources
 from pages.shared.answers import CARD_KS, scores_on_test
 from pages.shared.model import Model
-from pages.shared.settings import Settings, counted, settings_text
+from pages.shared.settings import Settings, settings_text
 from xmlcore import Dataset, inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.predictions import predictions_from_scores, write_predictions
 from xmlcore.readers import LIMITS, write_npz, write_xc_text
-from xmlcore.units import in_units
+from xmlcore.units import counted, in_units
 
 WRITERS = {"XC text": ("xc", write_xc_text), "npz": ("npz", write_npz)}
 PREDICTION_FILES = {"npz": "npz", "text": "txt"}

@@ -13,12 +13,12 @@ from cachetools import LRUCache, cached
 
 from pages.shared import frame, show, sources
 from pages.shared.model import Model
-from pages.shared.settings import counted
 from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
 from xmlcore.figures_data import labels_per_instance, pair_bars
 from xmlcore.figures_frequencies import MOST_POINTS, label_frequencies
 from xmlcore.profile import LabelPairs, Profile, pair_operations, profile, random_instances, strongest_pairs
+from xmlcore.units import counted
 
 PAIRS_SHOWN = 15
 INSTANCES_SHOWN = 10

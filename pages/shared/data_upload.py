@@ -56,6 +56,7 @@ def section() -> Found | None:
         data_jobs.watch(job, "Your files are being read")
         return None
     if job.error:
+        _choices(None)
         st.error(f"{plain_markdown(job.error)}. The data set in use stays.", icon=":material/error:")
         return None
     found: Found = job.result

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pages.shared import show
-from pages.shared.settings import counted
 from xmlcore.analysis import Contributions, FrequencyBins
 from xmlcore.figures import RIDGE, RIDGE_PS
+from xmlcore.units import counted
 
 NO_DIFFERENCE = "Nobody gains and nobody pays: both variants find each label equally often among the first K."
 EVEN_BINS = "**Who gains, and who pays?** No bin as a whole: within each, gains and losses are even."

@@ -15,11 +15,12 @@ from pages.shared import frame, mirror
 from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import kind_of_features
-from pages.shared.settings import counted, own_lambda_text
+from pages.shared.settings import own_lambda_text
 from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
 from xmlcore.matrices import as_blocks
+from xmlcore.units import counted
 from xmlcore.words import has_all_words, tokenize
 
 INSTANCE, LABEL, VIEW, FIND, SHOW = "instance", "label", "view", "find", "show"

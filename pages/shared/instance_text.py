@@ -10,8 +10,8 @@ import streamlit as st
 from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_view import STYLE, joined
-from pages.shared.settings import counted
 from xmlcore import DataError, catalog_entries
+from xmlcore.units import counted
 from xmlcore.words import WORD, count_words, tokenize, unknown_words
 
 LONGEST_DOCUMENT = 20_000

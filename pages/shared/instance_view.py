@@ -15,11 +15,12 @@ from pages.shared import instance_find as find
 from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Listed, Subject, explain, kind_of_features, weights_are_tfidf
-from pages.shared.settings import counted, lambda_text, own_lambda_text
+from pages.shared.settings import lambda_text, own_lambda_text
 from pages.shared.show import SYMBOLS
 from xmlcore import Dataset, Explanation
 from xmlcore.figures import LOOKS, RIDGE, RIDGE_PS, escaped
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text, others_text
+from xmlcore.units import counted
 
 WORDS_SHOWN = 14
 LABELS_IN_HOVER = 12

@@ -13,10 +13,11 @@ import streamlit as st
 from pages.shared import behind
 from pages.shared.answers import CARD_KS, Answer
 from pages.shared.frame import plain_markdown
-from pages.shared.settings import counted, own_lambda_text, settings_text
 from pages.shared.settings import held as held_setting
+from pages.shared.settings import own_lambda_text, settings_text
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.metrics import SHORT_NAMES, precision_ceiling
+from xmlcore.units import counted
 
 # Charts are drawn dark on white, which is what their exports must be. On a dark page the same drawing is shown
 # without its ground and with other colours. The matrix takes white to that page's ground, ink to near white, and both

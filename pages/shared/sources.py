@@ -11,13 +11,13 @@ import threading
 import streamlit as st
 from cachetools import LRUCache
 
-from pages.shared.settings import counted
 from pages.shared.sizes import held_bytes
 from xmlcore import CatalogEntry, DataError, Dataset, FeatureRecipe, catalog_entries, default_recipe, load_dataset
 from xmlcore.downloads import is_downloaded
 from xmlcore.eigen import gram_dtype
 from xmlcore.linalg import check_scale, largest_value, squared_norm
 from xmlcore.matrices import as_blocks
+from xmlcore.units import counted
 
 LEAST_TRAIN = 3  # inverse propensities need it
 OWN, OPENED = "_own_data_sets", "_opened_data_sets"

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from pages.shared import answers, behind, frame, model
-from pages.shared.settings import Settings, counted
+from pages.shared.settings import Settings
+from xmlcore.units import counted
 
 HELP = (
     "The smaller of two tables, XᵀX (features by features) or XXᵀ (instances by instances), is factorised once, into "

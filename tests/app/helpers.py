@@ -1,6 +1,8 @@
 """What the tests of the pages share: the app opened by a link, what it says, and a small data set."""
 
 import json
+import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -50,3 +52,16 @@ def small(n_train: int = 60, n_labels: int = 7) -> Dataset:
     X = sparse.random_array((n_train + 20, 12), density=0.4, rng=rng, dtype=np.float32).tocsr()
     Y = sparse.csr_array((rng.random((n_train + 20, n_labels)) < 0.3).astype(np.float32))
     return Dataset("small", X[:n_train], Y[:n_train], X[n_train:], Y[n_train:])
+
+
+def cards(app: AppTest) -> list[str]:
+    """The numbers of the page's cards, as they are written."""
+    return [metric.value for metric in app.metric]
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Waits for what other threads do."""
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

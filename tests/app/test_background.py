@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType, SimpleNamespace
 
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_info
 from pages.shared import answers, data_cache, model, sources
 from pages.shared import status as status_line
 from pages.shared.settings import Settings
-from tests.app.helpers import SECONDS, start
+from tests.app.helpers import SECONDS, cards, start, until
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
 from xmlcore.store import Store
@@ -54,19 +53,8 @@ def the_model() -> model.Model:
     return model.model_of(TITLE, "")
 
 
-def until(condition) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def threads_of_blas() -> list[int]:
     return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
-
-
-def cards(app: AppTest) -> list[str]:
-    return [metric.value for metric in app.metric]
 
 
 def status(app: AppTest) -> str:
@@ -188,16 +176,24 @@ def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatc
 def test_a_small_matrix_does_not_wait_for_a_large_one(monkeypatch):
     monkeypatch.setattr(model, "store", lambda: None)
     small, large = model.Model(TITLE, ""), model.Model(TITLE, "")
-    before = threads_of_blas()
+    before, asked, fitted = threads_of_blas(), [], []
+    lock, fit = model._one_factorization, model.RidgeFactorization.fit
+    watched = SimpleNamespace(
+        acquire=lambda blocking: asked.append(blocking) or lock.acquire(blocking), release=lock.release
+    )
+    monkeypatch.setattr(model, "_one_factorization", watched)
+    monkeypatch.setattr(model.RidgeFactorization, "fit", lambda *given, **how: fitted.append(0) or fit(*given, **how))
     with model._turn(model.UNQUEUED_SIZE + 1):
         small.start()
         until(lambda: small.ready or small.progress.error)
         assert small.ready
         monkeypatch.setattr(model, "UNQUEUED_SIZE", large.size - 1)
         large.start()
-        time.sleep(0.5)
-        assert not large.ready
+        until(lambda: len(asked) == 3)
+        assert asked == [True, False, True]
+        assert len(fitted) == 1
     until(lambda: large.ready)
+    assert len(fitted) == 2
     until(lambda: threads_of_blas() == before)
 
 

@@ -1,7 +1,6 @@
 """Work behind the pages: what is kept of it stays within its bytes, and what failed is told and can be tried again."""
 
 import itertools
-import time
 import weakref
 from collections import OrderedDict
 from dataclasses import replace
@@ -15,7 +14,7 @@ from pages.shared import answers, behind, compression, model, paths, sample, sea
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
-from tests.app.helpers import start, texts
+from tests.app.helpers import start, texts, until
 from xmlcore import evaluate_scores, solve_direct
 from xmlcore.sampling import sample_interval
 from xmlcore.synthetic import make_dataset
@@ -45,13 +44,6 @@ def fillings(monkeypatch):
     monkeypatch.setattr(behind, "QUIET_SECONDS", 0.0)  # a test is a visitor who asks all the time
     monkeypatch.setattr(behind, "_fillings", mine)
     return mine
-
-
-def until(condition) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def all_of(work: behind.Filling) -> list:

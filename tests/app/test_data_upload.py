@@ -1,6 +1,5 @@
 """The page "Data": uploads, what is refused of them, and every page with what was uploaded."""
 
-import time
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from pages.shared import data_jobs
 from pages.shared.data_upload import limits_text
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.head_tail_words import NO_ORDER
-from tests.app.helpers import button, data_page, small, texts
+from tests.app.helpers import button, data_page, small, texts, until
 from xmlcore import Dataset
 from xmlcore.readers import FORMATS, LIMITS, write_xc_text
 
@@ -79,11 +78,7 @@ def test_every_page_copes_with_fewer_labels_than_the_cards_count(tmp_path, n_lab
         if entry.title == "Head and tail":
             assert NO_ORDER in app.markdown[0].value
         if entry.title == "Compress":
-            for _ in range(200):
-                if not any("when the matrix is factorised" in each.value for each in app.info):
-                    break
-                time.sleep(0.2)
-                app.run()
+            until(lambda: not any("when the matrix is factorised" in each.value for each in app.run().info))
             assert (f"of P@{n_labels}" in texts(app), "of P@1" in texts(app)) == (False, n_labels > 1)
             assert f"P@{n_labels} and PSP@{n_labels} are the same with any W" in texts(app)
 

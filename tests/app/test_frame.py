@@ -1,6 +1,5 @@
 """The frame under streamlit.testing: the sidebar on every page, what it sets, and parts of a page."""
 
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import answers, behind, frame, model, show
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.settings import Settings
-from tests.app.helpers import SECONDS, preset, start
+from tests.app.helpers import preset, start, until
 from xmlcore import PROPENSITY_PRESETS
 
 
@@ -71,9 +70,7 @@ def test_one_label_and_one_instance_are_not_told_as_several():
 def test_a_lambda_at_which_rounding_may_show_is_warned_of():
     app = start(reg_lambda="1e-9")
     of = model.model_of("Debtags", "")
-    deadline = time.monotonic() + SECONDS
-    while not of.ready and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(lambda: of.ready)
     app.run()
     least = of.factorization.smallest_reliable_lambda
     assert [warning.value for warning in app.warning] == [

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from pages.shared import model, preparing
-from tests.app.helpers import SECONDS, start, texts
+from tests.app.helpers import SECONDS, start, texts, until
 from xmlcore import DataError
 
 SLOW = "tfidf+unit+svd:25"
@@ -35,13 +35,6 @@ def goes_on(monkeypatch):
     for title, features in list(model.model_of.cache):
         if features == SLOW:
             del model.model_of.cache[title, features]
-
-
-def until(condition) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def told(app) -> list[str]:

@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import answers, behind, model, sources
 from pages.shared.settings import Settings
-from tests.app.helpers import SECONDS, start
-from tests.app.test_background import until
+from tests.app.helpers import SECONDS, cards, start, until
 from xmlcore import DataError, RidgeFactorization
 from xmlcore.synthetic import make_dataset
 
@@ -68,10 +67,6 @@ def when_done(app: AppTest) -> AppTest:
     """The app after its next polls; the visitor's clicks would have it drawn anew as well."""
     until(lambda: not [work for work in behind._fillings.values() if work.awaited and work.wanted and not work.done])
     return app.run()
-
-
-def cards(app: AppTest) -> list[str]:
-    return [metric.value for metric in app.metric]
 
 
 def test_the_page_says_what_is_solved_for_and_shows_the_numbers_of_a_direct_answer(goes_on):

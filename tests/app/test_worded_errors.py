@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import frame, preparing
@@ -40,12 +41,13 @@ def test_a_memory_of_the_server_that_is_no_number_is_told_on_every_page():
     }
 
 
-def test_where_not_even_the_first_data_set_can_be_had_the_reason_is_told(monkeypatch):
+@pytest.mark.parametrize("link", [{}, {"data": "Debian-depends"}, {"features": "unit"}])
+def test_where_not_even_the_first_data_set_can_be_had_the_reason_is_told(monkeypatch, link):
     def none(*_):
         raise DataError("the disk is gone")
 
     monkeypatch.setattr(preparing, "lambda_range_of", none)
-    app = start()
+    app = start(**link)
     assert not app.exception
     assert not app.metric
     (error,) = app.error
