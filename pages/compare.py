@@ -17,7 +17,6 @@ from xmlcore.predictions import agreement
 
 OTHERS = "_other_systems"
 MOST_ROWS = 200  # of the table instance by instance
-NAMES_COLUMN = {"_index": st.column_config.Column(width=260)}  # as wide as the names of our own files of predictions
 
 settings = frame.guard()
 names = list(comparison.table_1()["dataset"].unique())
@@ -32,13 +31,18 @@ given = st.session_state.setdefault(OTHERS, {}).setdefault((settings.data, setti
 others = {**compare_baselines.trained(answer), **given}
 results = {name: comparison.evaluate_other(other, answer) for name, other in others.items()}
 
+# Names of files are longer than ours, and would be cut; a column wider than it need be would push numbers off a phone.
+LETTER, MOST_LETTERS = 8, 32  # pixels of one, and how many of a name are shown
+longest = max(map(len, [RIDGE_PS, *others]))
+names_column = {"_index": st.column_config.Column(width=LETTER * min(longest, MOST_LETTERS))} if others else None
+
 # The answer: this data set's rows, and those of the systems whose predictions were given.
 st.subheader(f"{frame.plain_markdown(settings.data)}: side by side")
 rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in results.items())]
 st.dataframe(
     comparison.best_in_bold(pd.DataFrame(rows).set_index("system")),
     alt="Metrics of each system in percent",
-    column_config=NAMES_COLUMN,
+    column_config=names_column,
 )
 st.caption(
     f"Percent, on {answer.rows_text}, all by the same code; ours at {settings_text(settings)}; "
@@ -111,7 +115,7 @@ if others:
     st.dataframe(
         comparison.agreement_table({name: each.top for name, each in systems.items()}, answer.K).style.format("{:.2f}"),
         alt="For any two systems, the share of the labels ranked first that both have",
-        column_config=NAMES_COLUMN,
+        column_config=names_column,
     )
     st.caption(
         f"Look up one system's row and another's column: of the {show.first_labels(answer.K)}, the share that both "
@@ -144,11 +148,7 @@ st.subheader("What the paper reports")
 own = names.index(settings.data) if settings.data in names else 0
 chosen = st.selectbox("Data set of the paper", names, index=own, key="paper_data", bind="query-params")
 beside, of_paper = comparison.beside_the_paper(chosen, ours)
-st.dataframe(
-    comparison.best_in_bold(beside, of_paper),
-    alt=f"Table 1 of the paper for {chosen}, and our own rows",
-    column_config=NAMES_COLUMN,
-)
+st.dataframe(comparison.best_in_bold(beside, of_paper), alt=f"Table 1 of the paper for {chosen}, and our own rows")
 st.caption(
     "Table 1 of Onishi and Hayashi, in percent, as printed; the best of its rows in bold. "
     f"{comparison.what_differs(chosen, answer)}"

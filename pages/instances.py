@@ -9,6 +9,7 @@ from pages.shared import instance_view as view
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Subject, kind_of_features, subject_of_row, subject_of_text
 from pages.shared.instance_text import LONGEST_DOCUMENT, document_of, text_with_unknown_words, why_no_text
+from pages.shared.instance_why import why
 from xmlcore import DataError, missing_labels
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of
@@ -26,7 +27,7 @@ def explained(subject: Subject) -> None:
     """The answer in a sentence, both lists, and why a label is where it is."""
     view.head(answer, subject)
     view.lists(answer, subject)
-    view.why(answer, subject)
+    why(answer, subject)
 
 
 def test_instance() -> None:

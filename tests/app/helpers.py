@@ -2,15 +2,33 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import answers, model, sources
 from xmlcore import Dataset
 
 SECONDS = 300  # that a page may take on a busy machine
+CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
+
+
+@contextmanager
+def only_data_set(monkeypatch: pytest.MonkeyPatch, title: str, data: Dataset) -> Iterator[None]:
+    """One data set for all visitors, of which nothing is ready at first and nothing is left in the end."""
+    monkeypatch.setattr(sources, "names", lambda: [title])
+    monkeypatch.setattr(sources, "raw", lambda title: data)
+    before = [dict(cached.cache) for cached in CACHES]
+    for cached in CACHES:
+        cached.cache.clear()
+    yield
+    for cached, found in zip(CACHES, before, strict=True):
+        cached.cache.clear()
+        cached.cache.update(found)
 
 
 def start(**params: str | list[str]) -> AppTest:

@@ -12,10 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from threadpoolctl import threadpool_info
 
-from pages.shared import answers, data_cache, model, sources
+from pages.shared import answers, data_cache, model
 from pages.shared import status as status_line
 from pages.shared.settings import Settings
-from tests.app.helpers import SECONDS, cards, start, until
+from tests.app.helpers import CACHES, SECONDS, cards, only_data_set, start, until
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
 from xmlcore.store import Store
@@ -23,22 +23,14 @@ from xmlcore.synthetic import make_dataset
 from xmlcore.units import in_units
 
 RETRY = "Factorise again"
-CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
 TITLE, MADE = "Made", make_dataset("bibtex", scale=0.5)
 
 
 @pytest.fixture(autouse=True)
 def nobody_was_here_before(monkeypatch):
-    """One data set, of which nothing is ready when a test begins, and nothing is left when it ends."""
-    monkeypatch.setattr(sources, "names", lambda: [TITLE])
-    monkeypatch.setattr(sources, "raw", lambda title: MADE)
-    before = [dict(cached.cache) for cached in CACHES]
-    for cached in CACHES:
-        cached.cache.clear()
-    yield
-    for cached, found in zip(CACHES, before, strict=True):
-        cached.cache.clear()
-        cached.cache.update(found)
+    """One data set, of which nothing is ready when a test begins."""
+    with only_data_set(monkeypatch, TITLE, MADE):
+        yield
 
 
 @pytest.fixture

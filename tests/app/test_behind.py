@@ -10,31 +10,25 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pages.shared import answers, behind, compression, model, paths, sample, search, sources
+from pages.shared import answers, behind, compression, model, paths, sample, search
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from pages.shared.sizes import held_bytes
-from tests.app.helpers import start, texts, until
+from tests.app.helpers import only_data_set, start, texts, until
 from xmlcore import evaluate_scores, solve_direct
 from xmlcore.sampling import sample_interval
 from xmlcore.synthetic import make_dataset
 
 SECONDS = 40
 TITLE, MADE = "Made", make_dataset("bibtex", scale=0.2)
-CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
 
 
 @pytest.fixture
 def made(monkeypatch):
     """One small data set, answered on a sample of its test instances, of which nothing is ready yet."""
-    monkeypatch.setattr(sources, "names", lambda: [TITLE])
-    monkeypatch.setattr(sources, "raw", lambda title: MADE)
     monkeypatch.setattr(model, "SAMPLE_SCORES", 220 * MADE.n_labels)
-    for cached in CACHES:
-        cached.cache.clear()
-    yield
-    for cached in CACHES:
-        cached.cache.clear()
+    with only_data_set(monkeypatch, TITLE, MADE):
+        yield
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pages.shared import instance_view as view
+from pages.shared import instance_why as why
 from pages.shared.instance_subject import explain, subject_of_row
 from pages.shared.settings import lambda_text
 from tests.app.tiny import OWN, SAME, answer_at
@@ -110,7 +111,7 @@ def test_a_score_that_is_written_as_zero_has_no_minus():
 def test_a_score_is_written_alike_in_the_list_the_sentence_and_the_bars(monkeypatch, reg_lambda, own):
     settings = replace(SAME, K=4, reg_lambda=reg_lambda, own_lambda_ps=own, reg_lambda_ps=0.7 if own else reg_lambda)
     answer, drawn = answer_at(settings), {}
-    monkeypatch.setattr(view.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
+    monkeypatch.setattr(why.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
     cases = [
         (subject_of_row(answer, row), variant) for row in range(0, 20, 3) for variant in (RIDGE, RIDGE_PS)[: 1 + own]
     ]
@@ -118,11 +119,11 @@ def test_a_score_is_written_alike_in_the_list_the_sentence_and_the_bars(monkeypa
         table = view._table(answer, subject, variant, view._to)
         for entry in subject.lists[variant]:
             parts = explain(answer, subject, entry.label, variant)
-            digits = view._digits_explained(subject, entry.label, variant, parts)
+            digits = why._digits_explained(subject, entry.label, variant, parts)
             shown = number_text(entry.score, digits[variant])
             assert f"<td class='number'>{shown}</td>" in table
-            assert f" scores {shown}" in view._told(answer, entry.label, variant, parts[0], digits)
-            view._charts(answer, subject, entry.label, variant, parts, digits[variant])
+            assert f" scores {shown}" in why._told(answer, entry.label, variant, parts[0], digits)
+            why._charts(answer, subject, entry.label, variant, parts, digits[variant])
             for figure, told in drawn.values():
                 assert figure.data[0].text[-1] == shown
                 assert f"make the score {shown} of" in told["alt"]
@@ -140,8 +141,8 @@ def test_the_score_of_a_label_outside_of_both_lists_has_digits_of_its_own():
         replace(part, score=2e-5, contribution=np.array([3e-5]), others=-1e-5)
         for part in explain(answer, subject, label, RIDGE)
     )
-    digits = view._digits_explained(subject, label, RIDGE, parts)
-    assert "scores 2.00e−05, the sum" in view._told(answer, label, RIDGE, parts[0], digits)
+    digits = why._digits_explained(subject, label, RIDGE, parts)
+    assert "scores 2.00e−05, the sum" in why._told(answer, label, RIDGE, parts[0], digits)
 
 
 def test_where_ps_has_a_lambda_of_its_own_not_weighting_alone_is_named():

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from pages.shared import comparison
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
+from pages.shared import instance_why as why
+from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import subject_of_row
 from tests.app.tiny import BUILT, OWN, RAW, SAME, WORDS, K, answer_at, exact_scores, tiny
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -82,13 +84,13 @@ def test_no_name_can_break_out_of_the_page(name):
     html = view._breakable(name).replace("<wbr>", "")
     assert "<" not in html
     assert ">" not in html
-    assert not set(view.plain_markdown(name)) - set(name) - {"\\", "\u2060"}
+    assert not set(plain_markdown(name)) - set(name) - {"\\", "\u2060"}
 
 
 def test_names_in_a_hover_are_shown_as_they_are():
     data = tiny()
     names = np.array(['say "hi" & <b>', *(f"text {row}" for row in range(1, data.n_train))])
-    shown = view._voter(replace(data, train_names=names), 0)
+    shown = why._voter(replace(data, train_names=names), 0)
     # Plotly's HTML has no &quot;, which it would show as such.
     assert shown.startswith('<b>say "hi" &amp; &lt;b&gt;</b>, with the labels')
 

@@ -9,21 +9,18 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import answers, behind, model, sources
+from pages.shared import answers, behind, model
 from pages.shared.settings import Settings
-from tests.app.helpers import SECONDS, cards, start, until
+from tests.app.helpers import CACHES, SECONDS, cards, only_data_set, start, until
 from xmlcore import DataError, RidgeFactorization
 from xmlcore.synthetic import make_dataset
 
-CACHES = (model.model_of, answers.scores_on_test, answers._evaluated)
 TITLE, MADE = "Made", make_dataset("bibtex", scale=0.2)
 
 
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
     """One data set, answered as if it were large, of which nothing is ready; its factorisation never ends."""
-    monkeypatch.setattr(sources, "names", lambda: [TITLE])
-    monkeypatch.setattr(sources, "raw", lambda title: MADE)
     monkeypatch.setattr(answers, "WAITED_FOR", 0.0)
     monkeypatch.setattr(model, "store", lambda: None)
     monkeypatch.setattr(behind, "_fillings", OrderedDict())
@@ -35,12 +32,9 @@ def large(monkeypatch):
         raise DataError("ended with the test")
 
     monkeypatch.setattr(RidgeFactorization, "fit", fit)
-    for cached in CACHES:
-        cached.cache.clear()
-    yield
-    ended.set()
-    for cached in CACHES:
-        cached.cache.clear()
+    with only_data_set(monkeypatch, TITLE, MADE):
+        yield
+        ended.set()
 
 
 @pytest.fixture
