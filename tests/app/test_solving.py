@@ -168,13 +168,14 @@ def test_what_the_answer_took_behind_the_page_is_told():
 
 
 def test_answers_that_no_cache_keeps_are_made_in_the_page_and_not_waited_for_without_end(monkeypatch):
-    for cached in CACHES[1:]:
-        monkeypatch.setattr(cached.cache, "_Cache__maxsize", 0)  # every value is too large for it
-    app = when_done(start(reg_lambda="2.5"))
-    assert len(cards(app)) == 12
-    app.sidebar.button(key="hold_button").click().run()
-    app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
-    assert 12 in [len(cards(when_done(app))) for _ in range(2)]  # one wait for each of the two settings at most
+    with monkeypatch.context() as patch:
+        for cached in CACHES[1:]:
+            patch.setattr(cached.cache, "_Cache__maxsize", 0)  # every value is too large for it
+        app = when_done(start(reg_lambda="2.5"))
+        assert len(cards(app)) == 12
+        app.sidebar.button(key="hold_button").click().run()
+        app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
+        assert 12 in [len(cards(when_done(app))) for _ in range(2)]  # one wait for each of the two settings at most
 
 
 def test_a_lambda_of_its_own_for_ps_and_one_that_is_held_are_waited_for_too(goes_on):
