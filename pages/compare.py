@@ -37,7 +37,7 @@ longest = max(map(len, [RIDGE_PS, *others]))
 names_column = {"_index": st.column_config.Column(width=LETTER * min(longest, MOST_LETTERS))} if others else None
 
 # The answer: this data set's rows, and those of the systems whose predictions were given.
-st.subheader(f"{frame.plain_markdown(settings.data)}: side by side")
+st.header(f"{frame.plain_markdown(settings.data)}: side by side")
 rows = [*ours, *(comparison.row(name, result, data.n_labels) for name, result in results.items())]
 st.dataframe(
     comparison.best_in_bold(pd.DataFrame(rows).set_index("system")),
@@ -77,7 +77,7 @@ if given:
 
 # In what they differ: by label frequency, in general, and instance by instance.
 if others:
-    st.subheader("Where they differ")
+    st.header("Where they differ")
     metric = st.segmented_control(
         "Contribution to",
         list(METRICS),
@@ -144,7 +144,7 @@ if others:
         st.caption(f"The first {MOST_ROWS} of {len(apart):,} test instances, those with the least in common with PS.")
 
 # What the paper reports, and our own rows beside it.
-st.subheader("What the paper reports")
+st.header("What the paper reports")
 own = names.index(settings.data) if settings.data in names else 0
 chosen = st.selectbox("Data set of the paper", names, index=own, key="paper_data", bind="query-params")
 beside, of_paper = comparison.beside_the_paper(chosen, ours)

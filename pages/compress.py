@@ -157,7 +157,7 @@ def page(polls: bool) -> None:
         return
     if quick or filled.done:
         of_the_share(share)
-    st.subheader("Along the kept share")
+    st.header("Along the kept share")
     if not filled.done:
         behind.want(filled)
         st.progress(filled.fraction, text="W is being cut at all shares")

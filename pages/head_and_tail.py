@@ -105,7 +105,7 @@ def gains_and_losses() -> None:
 # Head, torso and tail: where they begin, and the share of P@K that each has.
 @frame.fragment
 def head_torso_and_tail() -> None:
-    st.subheader("Head, torso and tail")
+    st.header("Head, torso and tail")
     tail_below, head_from = st.select_slider(
         "Training instances at which torso and head begin",
         CUTS,
@@ -164,7 +164,7 @@ def head_torso_and_tail() -> None:
 # Every label, found by name, in a list and a table that are chosen from; and the chosen one's test instances.
 @frame.fragment
 def labels() -> None:
-    st.subheader("Labels that gain and labels that pay")
+    st.header("Labels that gain and labels that pay")
     label = labels_of.chosen_label(settings.data, dataset.n_labels)
     labels_of.write_address()
     names = dataset.every_label_name()

@@ -83,7 +83,7 @@ def questions() -> None:
     answer, ghost = answers.answer_at(settings), answers.held_answer(settings)
     left, right = st.columns([4, 7], gap="medium")
     with left:
-        st.markdown(f"##### {question.question}")
+        st.markdown(f"## {question.question}")
         st.page_link(
             "pages/learn.py",
             label="Set the sliders for this question",

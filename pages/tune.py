@@ -74,7 +74,7 @@ if answer.model.full.n_test > answer.dataset.n_test:
     frame.fragment(of_all, run_every=behind.POLL_SECONDS if polls_all else None)(polls_all)
 
 # What other values of λ would give, filled in behind the page.
-st.subheader("Along λ", help=paths.HELP)
+st.header("Along λ", help=paths.HELP)
 
 
 def along_lambda(polls: bool) -> None:
@@ -92,6 +92,7 @@ def along_lambda(polls: bool) -> None:
     for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
         name = f"{SHORT_NAMES[metric]}@{answer.K}"
         lines = paths.lines(answer, work, metric)
+        best = paths.best_text(lines)
         with column:
             show.chart(
                 curves(
@@ -103,8 +104,8 @@ def along_lambda(polls: bool) -> None:
                     x_range=answer.model.lambda_range,
                 ),
                 name=f"path_{metric}",
-                caption=f"Large markers: the present λ{show.open_ones(ghost)}.",
-                alt=f"Curves: {name} of both variants against λ, on test instances and held out",
+                caption=f"{best} Large markers: the present λ{show.open_ones(ghost)}.",
+                alt=f"Curves: {name} of both variants against λ, on test instances and held out. {best}",
                 data=partial(show.curve_table, lines, "lambda", name),
             )
     st.caption(f"Solid: {answer.rows_text}. Dashed: {paths.held_out_text(answer)}.")
@@ -114,7 +115,7 @@ polls = answer.model.ready and not all(each.done for each in paths.paths(answer)
 frame.fragment(along_lambda, run_every=behind.POLL_SECONDS if polls else None)(polls)
 
 # What λ, A and B can reach: P@K against PSP@K over λ, A and B.
-st.subheader("What λ, A and B can reach")
+st.header("What λ, A and B can reach")
 
 
 def reach(polls: bool) -> None:

@@ -67,7 +67,7 @@ def is_training(answer: Answer) -> bool:
 
 def section(answer: Answer) -> None:
     """Each baseline with what it is, what has become of it, and a button; polls while one is being trained."""
-    st.subheader("Baselines, trained here")
+    st.header("Baselines, trained here")
     polls = is_training(answer)
     frame.fragment(_rows, run_every=behind.POLL_SECONDS if polls else None)(answer, polls)
 

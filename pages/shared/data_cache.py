@@ -17,7 +17,7 @@ def section(model: Model) -> None:
 
 
 def _section(model: Model) -> None:
-    st.subheader("Cache on disk", anchor="cache-on-disk")
+    st.header("Cache on disk", anchor="cache-on-disk")
     kept = store()
     if kept is None:
         st.caption("There is none: set XMLCORE_CACHE to a folder of your own.")

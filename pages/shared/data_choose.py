@@ -30,7 +30,7 @@ factorization = RidgeFactorization.fit(data.X_train, data.Y_train)
 
 def section() -> None:
     """Upload, catalog, formats; and the sample that is being drawn, if one is."""
-    st.subheader("Another data set", anchor="another-data-set")
+    st.header("Another data set", anchor="another-data-set")
     if problem := st.session_state.pop(PROBLEM, None):
         st.error(frame.plain_markdown(problem), icon=":material/error:")
     _sample()

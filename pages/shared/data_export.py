@@ -27,7 +27,7 @@ PREDICTION_FILES = {"npz": "npz", "text": "txt"}
 
 def section(model: Model, settings: Settings) -> None:
     """The data set, the predictions, and the code."""
-    st.subheader("Export")
+    st.header("Export")
     size = sources.dataset_bytes(model.full)
     fits = size <= LIMITS.max_upload_bytes
     if fits:

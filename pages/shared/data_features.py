@@ -36,7 +36,7 @@ def _section(model: Model) -> None:
     if st.session_state.pop(APPLIED, False):
         st.rerun()  # a fragment alone would leave the sidebar as it was
     recipe = model.fitted.recipe
-    st.subheader("Features", anchor="features")
+    st.header("Features", anchor="features")
     st.markdown(f"In use: `{recipe}`, {_width(model)}.")
     if not model.ready:
         st.markdown("**Before the matrix is factorised**")

@@ -198,7 +198,7 @@ def pairs(model: Model) -> None:
 
 
 def _pairs(data: Dataset) -> None:
-    st.subheader("Labels that go together")
+    st.header("Labels that go together")
     chosen = st.segmented_control(
         "Strongest pairs",
         list(PAIR_ORDERS),
@@ -258,7 +258,7 @@ def instances(model: Model) -> None:
 def _instances(data: Dataset) -> None:
     seed = st.session_state.get(SAMPLE_KEY, 0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.subheader("Ten instances at random" if data.n_train >= INSTANCES_SHOWN else "Instances")
+        st.header("Ten instances at random" if data.n_train >= INSTANCES_SHOWN else "Instances")
         if data.n_train > INSTANCES_SHOWN:
             st.button("Ten others", on_click=lambda: st.session_state.update({SAMPLE_KEY: seed + 1}))
     found = random_instances(data, INSTANCES_SHOWN, seed)

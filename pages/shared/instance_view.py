@@ -19,7 +19,7 @@ from xmlcore.units import counted
 WORDS_SHOWN = 14
 ON_DARK = {RIDGE: "#56B4E9", RIDGE_PS: LOOKS[RIDGE_PS].color}
 STYLE = """<style>
-.inst h3 { padding: 0; margin: 0 0 .3rem; overflow-wrap: anywhere; }
+.inst h2 { font-size: 1.25rem; padding: 0; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 .inst p { margin: 0 0 .5rem; }
 .inst .chips { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0 0 .6rem; align-items: baseline; }
 .inst .chip { border: 1px solid rgba(128,128,128,.5); border-radius: .4rem; padding: .05rem .45rem; font-size: .9rem;
@@ -49,7 +49,7 @@ STYLE = """<style>
 
 def head(answer: Answer, subject: Subject) -> None:
     """What weighting did, in one sentence; then labels and words."""
-    parts = [f"<h3>{escape(subject.name)}</h3><p>{_sentence(answer, subject)}</p>"]
+    parts = [f"<h2>{escape(subject.name)}</h2><p>{_sentence(answer, subject)}</p>"]
     if subject.relevant is not None:
         parts.append(_true_labels(answer, subject))
     parts.append(_features(answer, subject))

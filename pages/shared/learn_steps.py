@@ -34,7 +34,7 @@ class Step:
 
 def text(step: Step) -> None:
     """The step's answer, formulas and explanation."""
-    st.markdown(f"##### {step.answer}")
+    st.markdown(f"## {step.answer}")
     for formula in step.formulas:
         st.latex(formula)
     st.markdown(f"{step.words}\n\n:small[:gray[The sidebar's settings act on the data set, not on this example.]]")

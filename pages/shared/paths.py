@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from pages.shared import answers, behind, sources
-from pages.shared.settings import K_MAX
+from pages.shared.settings import K_MAX, rounded_lambda_text
 from xmlcore import Evaluation
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.leaveout import sample_families
@@ -138,6 +138,15 @@ def lines(answer: answers.Answer, work: Work, metric: str) -> list[Curve]:
             y = [100 * getattr(point, attribute)[metric][answer.K] for point in points]
             found.append(Curve(variant, x, np.array(y), rows, dashed, legend="… held out" if dashed else variant))
     return found
+
+
+def best_text(curves: list[Curve]) -> str:
+    """At which of the λ tried each held-out curve is highest, in words; nothing until it is there, or if it is flat."""
+    found = [curve for curve in curves if curve.dashed and curve.x.size and np.ptp(curve.y)]
+    if len(found) < 2:
+        return ""
+    ridge, ps = (rounded_lambda_text(curve.x[curve.y.argmax()]) for curve in found)
+    return f"Of the λ tried, {ridge} is best held out and, with PS, {ps}."
 
 
 def markers(answer: answers.Answer, metric: str) -> dict[str, tuple[float, float]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pages.shared import answers, behind, paths
-from pages.shared.settings import lambda_text
+from pages.shared.settings import rounded_lambda_text
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.selection import Setting, frontier, lambda_grid, nearest_first, search_settings
 
@@ -53,7 +53,7 @@ class Plane:
 def plane(found: list[Setting], k: int) -> Plane:
     """The settings found so far as points of the plane."""
     P, PSP = (np.array([100 * each.metrics[m][k] for each in found]) for m in ("precision", "psprecision"))
-    names = [f"λ = {lambda_text(float(f'{each.reg_lambda:.3g}'))}, A = {each.A:g}, B = {each.B:g}" for each in found]
+    names = [f"λ = {rounded_lambda_text(each.reg_lambda)}, A = {each.A:g}, B = {each.B:g}" for each in found]
     return Plane(P, PSP, names, frontier(P, PSP))
 
 

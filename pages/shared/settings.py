@@ -128,6 +128,11 @@ def lambda_text(reg_lambda: float) -> str:
     return f"{reg_lambda:.{digits}g}"
 
 
+def rounded_lambda_text(reg_lambda: float) -> str:
+    """A λ that nobody typed, to three digits."""
+    return lambda_text(float(f"{reg_lambda:.3g}"))
+
+
 def link(settings: Settings, **changes: object) -> dict[str, str]:
     """The query parameters of a link inside the app that changes settings (and page state) in the same session."""
     return {LINK_KEY: json.dumps({**asdict(settings), **changes}, separators=(",", ":")), **hold_in_link()}

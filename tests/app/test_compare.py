@@ -27,7 +27,7 @@ def test_the_page_shows_our_rows_and_the_papers():
     app.switch_page("pages/compare.py").run()
     assert not app.exception
     assert list(app.dataframe[0].value.index) == ["XML-ridge", "XML-ridge with PS"]
-    headings = [each.value for each in app.subheader]
+    headings = [each.value for each in app.header]
     assert headings == ["Debtags: side by side", "What the paper reports", "Baselines, trained here"]
     app.selectbox(key="paper_data").set_value("Wiki10-31K").run()
     assert app.dataframe[-1].value.loc["XML-ridge with PS", "P@1"] == 90.01

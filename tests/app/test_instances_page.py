@@ -55,7 +55,7 @@ def test_a_search_without_a_word_finds_nothing_and_says_so(page, text):
     assert find.found(answer_at(SAME), text, "any").size == 0
     test = page(instance="4")
     test.text_input(key="find").set_value(text).run()
-    assert "<h3>doc-4</h3>" in html_of(test)
+    assert "<h2>doc-4</h2>" in html_of(test)
     assert any("there is no word in it" in info.value for info in test.info)
 
 
@@ -94,7 +94,7 @@ def test_an_instance_that_nobody_has_chosen_is_in_the_address_once_another_would
 def test_a_link_opens_an_instance_and_a_label(page):
     test = page(instance="4", label="3")
     assert not test.exception
-    assert "<h3>doc-4</h3>" in html_of(test)
+    assert "<h2>doc-4</h2>" in html_of(test)
     assert test.session_state[test.session_state["_label_choice"].key] == 3
     assert "<b>sound</b> scores" in html_of(test)
     assert len(test.get("plotly_chart")) == 2
@@ -113,7 +113,7 @@ def test_what_a_link_asks_for_and_is_not_there_is_named(page, link, named):
     test = page(**link)
     assert not test.exception
     assert any(plain_markdown(named) in warning.value for warning in test.warning)
-    assert "<h3>doc-" in html_of(test)
+    assert "<h2>doc-" in html_of(test)
 
 
 def test_a_label_that_was_never_seen_is_told_to_have_no_score(page):
@@ -127,7 +127,7 @@ def test_a_link_inside_the_app_opens_an_instance(page):
     test = page(view="Your own document")
     test.session_state["instance"], test.session_state["label"] = 7, 1
     test.run()
-    assert "<h3>doc-7</h3>" in html_of(test)
+    assert "<h2>doc-7</h2>" in html_of(test)
     assert test.query_params["instance"] == "7"
     assert test.query_params["label"] == "1"
 
@@ -146,9 +146,9 @@ def test_the_arrows_walk_over_what_was_found(page):
 def test_a_search_goes_to_the_first_that_it_finds_and_says_when_there_is_none(page):
     test = page(instance="4")
     test.text_input(key="find").set_value("doc-12").run()
-    assert "<h3>doc-12</h3>" in html_of(test)
+    assert "<h2>doc-12</h2>" in html_of(test)
     test.text_input(key="find").set_value("zyzzyva").run()
-    assert "<h3>doc-12</h3>" in html_of(test)
+    assert "<h2>doc-12</h2>" in html_of(test)
     assert any("zyzzyva" in info.value for info in test.info)
 
 
@@ -229,7 +229,7 @@ def test_another_data_set_shows_the_first_that_the_search_finds_as_a_link_does(p
     for each in (by_link, test):
         assert not any("shown below, is not" in caption.value for caption in each.caption)
         assert "instance" not in each.query_params
-        assert f"<h3>{first}</h3>" in html_of(each)
+        assert f"<h2>{first}</h2>" in html_of(each)
 
 
 def test_an_instance_that_a_search_has_not_chosen_is_in_the_address_once_the_search_is_another(page):
@@ -306,7 +306,7 @@ def test_the_name_of_a_data_set_is_text_on_every_page(monkeypatch, entry):
     test.switch_page(entry.path)
     test.run()
     assert not test.exception
-    kinds = (test.markdown, test.caption, test.info, test.warning, test.error, test.subheader, test.title)
+    kinds = (test.markdown, test.caption, test.info, test.warning, test.error, test.header, test.title)
     shown = [each.value for kind in kinds for each in kind] + [each.label for each in test.button]
     assert not [text for text in shown if "![](" in text or "$a$" in text]
     assert any(plain_markdown(f"{name} 2") in text for text in shown)  # the note on what is held

@@ -110,10 +110,12 @@ def points_of(trace):
     return list(zip(trace["x"], trace["y"], strict=True))
 
 
-def test_the_curves_of_the_page_are_solid_on_test_instances_and_dashed_held_out(sampled):
-    app = run_until(start(), lambda app: drawn(app, "path_precision"))
+def test_the_curves_are_solid_on_test_instances_and_dashed_held_out_with_the_best_lambda_in_words(sampled):
+    app = run_until(start(), lambda app: "best held out" in texts(app))
     for name in ("path_precision", "path_psprecision"):
         lines = [trace for trace in drawn(app, name) if "line" in trace]
+        best = [f"{line['x'][line['y'].index(max(line['y']))]:.3g}" for line in lines[2:]]
+        assert f"Of the λ tried, {best[0]} is best held out and, with PS, {best[1]}." in texts(app)
         assert [trace["line"]["dash"] for trace in lines] == ["solid", "solid", "dash", "dash"]
         rows = ["a sample of 200"] * 2 + ["held out"] * 2
         assert all(each in trace["hovertemplate"] for each, trace in zip(rows, lines, strict=True))

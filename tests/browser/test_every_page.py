@@ -51,6 +51,8 @@ def test_the_page_fits_every_width_its_charts_are_complete_and_the_keyboard_alon
     title = next(entry.title for entry in PAGES if Path(entry.path).stem == (path or "tune"))
     assert page.title() == f"{title} · XML-ridge dashboard"
     assert page.get_by_role("heading", level=1).all_inner_texts() == [title]
+    levels = main.evaluate("main => [...main.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(each => each.localName)")
+    assert set(levels[1:]) <= {"h2"}  # who goes from heading to heading misses none between
     grounds = set()
     for width, scheme in ((1440, "light"), (1440, "dark"), (390, "dark"), (390, "light")):
         page.set_viewport_size({"width": width, "height": 900})

@@ -151,11 +151,11 @@ def test_back_walks_over_the_instances_and_to_the_search_of_an_earlier_page(serv
     box.press("Enter")
     page.wait_for_url("**find=chess**")
     wait_until_idle(page)
-    first, at_first = main.get_by_role("heading", level=3).first.inner_text(), page.url
+    first, at_first = main.get_by_role("heading", level=2).first.inner_text(), page.url
     page.get_by_role("button", name="Next").click()
     page.wait_for_function("at => location.href !== at", arg=at_first)
     wait_until_idle(page)
-    assert main.get_by_role("heading", level=3).first.inner_text() != first
+    assert main.get_by_role("heading", level=2).first.inner_text() != first
     go_back(page, at_first)
     main.get_by_role("heading", name=first, exact=True).wait_for()
     for title, path in (("Tune", "/"), ("Head and tail", "/head_and_tail")):

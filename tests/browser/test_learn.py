@@ -26,7 +26,7 @@ def numbers(page) -> list[str]:
 
 
 def assert_question_is_set(page, question) -> None:
-    assert page.locator("h5").inner_text().startswith(question.question)
+    assert page.locator("h2").inner_text().startswith(question.question)
     assert typed_lambda(page) == question.settings.reg_lambda
     assert settings_text(question.settings) in page.get_by_test_id("stMain").inner_text()
 
@@ -37,7 +37,7 @@ def test_each_questions_link_sets_the_sliders_in_the_same_tab_and_survives_a_rel
     for number, question in enumerate(QUESTIONS, start=1):
         if number > 1:
             page.get_by_role("radio", name=str(number), exact=True).click()
-            settled(page, f"document.querySelector('h5')?.innerText.startsWith({question.question!r})")
+            settled(page, f"document.querySelector('h2')?.innerText.startsWith({question.question!r})")
         link = page.get_by_role("link", name="Set the sliders for this question")
         link.focus()
         page.keyboard.press("Enter")
