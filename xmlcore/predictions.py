@@ -168,7 +168,8 @@ def write_predictions(
         raise DataError(f"format is {format!r}; expected one of {', '.join(PREDICTION_FORMATS)}")
     path = Path(path)
     rows, n_labels = predictions.top.shape[0], predictions.n_labels
-    single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
+    with np.errstate(over="ignore"):  # infinity in float32 is another number
+        single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
     kind, digits = (np.float32, 9) if single else (np.float64, 17)
     least = float(np.nextafter(kind(0), kind(1)))
     predictions = replace(predictions, scores=np.where(predictions.scores == 0, least, predictions.scores))
