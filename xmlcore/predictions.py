@@ -113,6 +113,7 @@ def predictions_from_scores(
 
     Raises DataError as `ranking.top_k` does.
     """
+    scores = as_array(scores, "scores")
     if inverse_propensity is None:
         top = top_k(scores, k, exclude)
         values = np.take_along_axis(scores, np.maximum(top, 0), axis=1).astype(np.float64)
