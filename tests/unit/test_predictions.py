@@ -311,6 +311,7 @@ def test_scores_of_numpy_are_known_by_what_they_hold_whatever_the_file_is_called
         ("a.txt", "0:0.5\n3:1\n", "a.txt, line 2: label 3 is out of range; expected 3 labels, numbered 0 to 2"),
         ("a.txt", "0:0.5 0:0.4\n\n", "a.txt, line 1: label 0 occurs twice"),
         ("a.txt", "0:nan\n\n", "a.txt, line 1: the value in '0:nan' is not finite"),
+        ("a.csv", "0,0,1\n0,1,1_0\n", "a.csv, line 2: the score '1_0' is no finite number"),
         ("a.txt", "0:2e308\n\n", "a.txt, line 1: the value in '0:2e308' is not finite"),
         ("a.txt", "0:1\n", r"a.txt: has scores of shape \(1, 3\); expected \(2, 3\)"),
         ("a.txt", "5 3\n0:1\n", "a.txt, line 1: promises 5 rows and 3 labels; expected 2 and 3"),
