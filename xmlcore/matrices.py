@@ -117,7 +117,7 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
 
 
 def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> sparse.csr_array | None:
-    """Pairs to be masked as CSR without stored zeros, or None for none.
+    """Pairs to be masked as float32 CSR of ones, each once and in order, or None for none.
 
     Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape, or name columns that
     it lacks.
@@ -129,10 +129,12 @@ def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: st
         raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
     check_places(pairs, name)
     mask = sparse.csr_array(pairs)
-    if not mask.data.all():
-        mask = mask.copy()
-        mask.eliminate_zeros()
-    return mask
+    if mask.dtype == np.float32 and (mask.data == 1).all() and mask.has_canonical_format:
+        return mask
+    mask = sparse.csr_array((mask.data != 0, mask.indices, mask.indptr), shape=mask.shape, copy=True)
+    mask.sum_duplicates()
+    mask.eliminate_zeros()
+    return mask.astype(np.float32)
 
 
 def n_rows(X: Features) -> int:
