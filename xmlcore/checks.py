@@ -47,11 +47,29 @@ def check_reg_lambda(reg_lambda: float, name: str = "reg_lambda") -> float:
 
 
 def as_array(values: object, name: str) -> np.ndarray:
-    """The values as an array. Raises DataError, naming the argument, where rows are of different lengths."""
+    """The values as an array. Raises DataError, naming the argument, for rows of different lengths and masked ones."""
+    refuse_masked(values, name)
     try:
         return np.asarray(values)
     except ValueError as error:
         raise DataError(f"{name} must have rows of equal length: {error}") from error
+
+
+def as_floats(values: object, name: str) -> np.ndarray:
+    """The values as float64. Raises DataError as `as_array` does, and for what are no real numbers: texts are none."""
+    numbers = as_array(values, name)
+    if numbers.dtype.kind not in "biufO":
+        raise DataError(f"{name} must hold real numbers; it holds {numbers.dtype}")
+    try:
+        return numbers.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{name} must hold real numbers: {error}") from error
+
+
+def refuse_masked(values: object, name: str) -> None:
+    """Raises DataError where values are masked: as a plain array they would count as if they were not."""
+    if np.ma.is_masked(values):
+        raise DataError(f"{name} is an array with masked entries; expected one whose every value counts")
 
 
 def as_list(values: object, name: str) -> list:

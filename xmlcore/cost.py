@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number
+from xmlcore.checks import DataError, as_number, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.eigen import FLOAT64_LIMIT, LARGEST_SIZE
 from xmlcore.embeddings import MODEL_WIDTH, shipped_width
@@ -201,14 +201,14 @@ def factorization_cost(
     Args:
         shapes: the outline of the data set with its features as given.
         recipe: the recipe or its text.
-        n_train: training instances in a sample, where not all are to be used.
+        n_train: training instances in a sample, at least 1, where not all are to be used.
         free_bytes: memory that may be used; None asks the system.
         rate: float32 operations a second; None measures.
     """
     recipe = FeatureRecipe.parse(recipe)
     rate = operations_per_second() if rate is None else as_number(rate, "rate", above=0)
     free_bytes = free_memory() if free_bytes is None else free_bytes
-    D = shapes.n_train if n_train is None else min(n_train, shapes.n_train)
+    D = shapes.n_train if n_train is None else min(as_whole(n_train, "n_train", at_least=1), shapes.n_train)
     made = _sampled(_after(shapes.blocks, recipe, shapes), D / max(shapes.n_train, 1))
     N = sum(block.width for block in made)
     dual = N > D

@@ -20,8 +20,16 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import products
-from xmlcore.checks import DataError, as_whole, check_reg_lambda
-from xmlcore.evaluation import Evaluation, cut_ks, evaluate_rankings, metric_ruler, rank_variants, scores_of_variants
+from xmlcore.checks import DataError, as_whole
+from xmlcore.evaluation import (
+    Evaluation,
+    as_penalties,
+    cut_ks,
+    evaluate_rankings,
+    metric_ruler,
+    rank_variants,
+    scores_of_variants,
+)
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
 from xmlcore.row_blocks import RowBlock
@@ -102,8 +110,8 @@ def evaluate_distributed(
     labels_a_block = as_whole(labels_a_block, "labels_a_block", at_least=1)
     k_max = cut_ks(ks, fac.n_labels)[-1]
     theta = as_weights(inverse_propensity, fac.n_labels)
-    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
-    penalties = (check_reg_lambda(reg_lambda), check_reg_lambda(penalty_ps))
+    as_weights(metric_inverse_propensity, fac.n_labels, "metric_inverse_propensity")  # not after the last block
+    penalties = as_penalties(reg_lambda, reg_lambda_ps)
     projector = _held(client, replace(fac, Q=fac.Q[:, :0]))
     coefficients = [
         (labels.start, _held(client, replace(fac, projection=None, Q=fac.Q[:, labels])), theta[labels])
@@ -123,8 +131,8 @@ def evaluate_distributed(
         np.concatenate([part.top_ps for part in parts]),
         metric_ruler(sparse.vstack([part.Y for part in parts], format="csr"), metric_inverse_propensity, k_max),
         ks,
-        reg_lambda=reg_lambda,
-        reg_lambda_ps=penalty_ps,
+        reg_lambda=penalties[0],
+        reg_lambda_ps=penalties[1],
         rows_scored_zero=sum(part.rows_scored_zero for part in parts),
     )
 

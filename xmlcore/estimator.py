@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from xmlcore.checks import as_whole, check_reg_lambda
+from xmlcore.checks import as_whole, check_reg_lambda, refuse_masked
 from xmlcore.evaluation import row_blocks
 from xmlcore.matrices import Block, as_labels
 from xmlcore.metrics import precision_at_k
@@ -47,8 +47,10 @@ class XMLRidge(ClassifierMixin, BaseEstimator):
         """Factorise X (D×N) with the labels y (D×L, values 0 and 1); either may be sparse or dense.
 
         Raises ValueError where scikit-learn's estimators do, and of these DataError for a y of another form or with
-        other values, parameters out of range, and D < 3 where A is given.
+        other values, masked entries, parameters out of range, and D < 3 where A is given.
         """
+        refuse_masked(X, "X")  # scikit-learn takes the masks off
+        refuse_masked(y, "y")
         X, y = validate_data(self, X, y, multi_output=True, **_READ)
         labels = as_labels(y, "y")
         check_reg_lambda(self.reg_lambda)
@@ -97,6 +99,7 @@ class XMLRidge(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Block) -> Block:
         check_is_fitted(self)
+        refuse_masked(X, "X")
         return validate_data(self, X, reset=False, **_READ)
 
     def _theta(self) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_whole
+from xmlcore.checks import DataError, as_array, as_whole, check_reg_lambda
 from xmlcore.matrices import Features, as_mask
 from xmlcore.memory import as_memory_budget
 from xmlcore.metrics import Ruler, hits, make_ruler, measure
@@ -92,12 +92,12 @@ def evaluate(
     ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
     check_labels(ruler.Y, fac.n_labels)
     P, exclude = check_rows(P, ruler.Y.shape, exclude)
-    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    penalties = as_penalties(reg_lambda, reg_lambda_ps)
     top, top_ps, n_zero = rank_projected(
-        fac, P, (reg_lambda, penalty_ps), inverse_propensity, ruler.k_max, exclude, memory_budget, X_new
+        fac, P, penalties, inverse_propensity, ruler.k_max, exclude, memory_budget, X_new
     )
     return evaluate_rankings(
-        top, top_ps, ruler, ks, reg_lambda=reg_lambda, reg_lambda_ps=penalty_ps, rows_scored_zero=n_zero
+        top, top_ps, ruler, ks, reg_lambda=penalties[0], reg_lambda_ps=penalties[1], rows_scored_zero=n_zero
     )
 
 
@@ -119,11 +119,11 @@ def evaluate_scores(
     to the result. The rest, and what is raised, as in `evaluate`.
     """
     ruler = metric_ruler(Y, metric_inverse_propensity, max(_whole(ks)))
-    _require_shape(as_array(scores, "scores").shape, ruler)
+    _require_shape(scores, "scores", ruler)
     if scores_ps is None:
         reg_lambda_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
     else:
-        _require_shape(as_array(scores_ps, "scores_ps").shape, ruler)
+        _require_shape(scores_ps, "scores_ps", ruler)
     top, top_ps = rank_variants(scores, scores_ps, inverse_propensity, ruler.k_max, exclude)
     return evaluate_rankings(
         top,
@@ -134,6 +134,13 @@ def evaluate_scores(
         reg_lambda_ps=reg_lambda_ps,
         rows_scored_zero=zero_rows(np.asarray(scores)),
     )
+
+
+def as_penalties(reg_lambda: float, reg_lambda_ps: float | None) -> tuple[float, float]:
+    """λ of XML-ridge and of XML-ridge with PS, which is the same where that is None. Raises DataError, naming the
+    argument, for one that is not above 0."""
+    penalty = check_reg_lambda(reg_lambda)
+    return penalty, penalty if reg_lambda_ps is None else check_reg_lambda(reg_lambda_ps, "reg_lambda_ps")
 
 
 def rank_variants(
@@ -280,6 +287,7 @@ def _whole(ks: Sequence[int]) -> list[int]:
     return [as_whole(k, "ks", at_least=1) for k in ks]
 
 
-def _require_shape(shape: tuple[int, ...], ruler: Ruler) -> None:
-    if tuple(shape) != ruler.Y.shape:
-        raise DataError(f"scores have shape {tuple(shape)} and Y {ruler.Y.shape}; expected the same")
+def _require_shape(scores: object, name: str, ruler: Ruler) -> None:
+    shape = as_array(scores, name).shape
+    if shape != ruler.Y.shape:
+        raise DataError(f"{name} has shape {shape} and Y {ruler.Y.shape}; expected the same")

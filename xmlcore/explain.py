@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_number, as_whole
+from xmlcore.checks import DataError, as_array, as_floats, as_number, as_whole
 from xmlcore.matrices import Features, as_labels, n_rows
 from xmlcore.metrics import hits, make_ruler
 from xmlcore.ridge import RidgeFactorization
@@ -74,7 +74,7 @@ def explain_by_instance(
     Raises DataError for votes of another length, an unknown label, m < 1 and a weight ≤ 0.
     """
     Y_train = as_labels(Y_train, "Y_train")
-    votes = as_array(votes, "votes").astype(np.float64, copy=False)
+    votes = as_floats(votes, "votes")
     if votes.shape != (Y_train.shape[0],):
         raise DataError(f"votes has shape {votes.shape}; expected one vote for each of {Y_train.shape[0]} instances")
     if not np.isfinite(votes).all():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, check_places
+from xmlcore.checks import DataError, as_array, as_floats, check_places
 
 Block = sparse.csr_array | np.ndarray
 Features = Block | tuple[Block, ...]
@@ -78,15 +78,11 @@ def _as_floats(M: sparse.sparray | sparse.spmatrix | np.ndarray) -> sparse.sparr
 def _as_matrix(M: object, name: str, axes: str) -> sparse.sparray | sparse.spmatrix | np.ndarray:
     """M, sparse of any format or dense, once it is known to have two dimensions and to hold real numbers."""
     if not sparse.issparse(M):
-        refuse_masked(M, name)
         M = as_array(M, name)
     if M.ndim != 2:
         raise DataError(f"{name} must have two dimensions, {axes}; it has shape {M.shape}")
     if M.dtype == object and not sparse.issparse(M):
-        try:
-            M = M.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"{name} must hold real numbers: {error}") from error
+        M = as_floats(M, name)
     if M.dtype.kind not in "biuf":
         raise DataError(f"{name} must hold real numbers; it holds {M.dtype}")
     if sparse.issparse(M):
@@ -121,7 +117,7 @@ def as_labels(Y: object, name: str = "Y") -> sparse.csr_array:
 
 
 def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: str = "Y") -> sparse.csr_array | None:
-    """Pairs to be masked as CSR without stored zeros, or None for none.
+    """Pairs to be masked as float32 CSR of ones, each once and in order, or None for none.
 
     Raises DataError, naming the argument, where they are no sparse matrix of the labels' shape, or name columns that
     it lacks.
@@ -133,10 +129,12 @@ def as_mask(pairs: object, shape: tuple[int, int], name: str = "exclude", of: st
         raise DataError(f"{name} {seen}; expected a sparse matrix of the shape of {of}, {tuple(shape)}")
     check_places(pairs, name)
     mask = sparse.csr_array(pairs)
-    if not mask.data.all():
-        mask = mask.copy()
-        mask.eliminate_zeros()
-    return mask
+    if mask.dtype == np.float32 and (mask.data == 1).all() and mask.has_canonical_format:
+        return mask
+    mask = sparse.csr_array((mask.data != 0, mask.indices, mask.indptr), shape=mask.shape, copy=True)
+    mask.sum_duplicates()
+    mask.eliminate_zeros()
+    return mask.astype(np.float32)
 
 
 def n_rows(X: Features) -> int:
@@ -152,9 +150,3 @@ def n_columns(X: Features) -> int:
 def take_rows(X: Features, rows: slice | np.ndarray) -> Features:
     """The given rows of X, in the same form (one block or a tuple of blocks)."""
     return tuple(block[rows] for block in X) if isinstance(X, (list, tuple)) else X[rows]
-
-
-def refuse_masked(values: object, name: str) -> None:
-    """Raises DataError where values are masked: as a plain array they would count as if they were not."""
-    if np.ma.is_masked(values):
-        raise DataError(f"{name} is an array with masked entries; expected one whose every value counts")

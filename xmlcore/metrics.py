@@ -154,9 +154,8 @@ def _ranking(
     name: str, top: np.ndarray, Y: sparse.csr_array, theta: np.ndarray | None, k: int
 ) -> tuple[np.ndarray, np.ndarray, Ruler]:
     """The K first labels with their hits and the ruler, looked at as whoever calls a public function needs it."""
-    if theta is None and name.startswith("ps"):
-        raise DataError("inverse_propensity is None; expected a weight for each label")
-    ruler = make_ruler(Y, theta, k)
+    Y = as_labels(Y)
+    ruler = make_ruler(Y, as_weights(theta, Y.shape[1]) if name.startswith("ps") else None, k)
     top = as_array(top, "top")
     if top.ndim != 2 or top.shape[1] < ruler.k_max:
         raise DataError(f"top has shape {top.shape}; expected rows of at least k = {ruler.k_max} labels")

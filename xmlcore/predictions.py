@@ -29,7 +29,7 @@ from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
 from xmlcore.readers.arrays import check_expansion, load_matrix
-from xmlcore.readers.files import DataFile, is_text, located, opened, other_encoding, text_lines
+from xmlcore.readers.files import DataFile, is_text, located, opened, other_encoding, parse_number, text_lines
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
 from xmlcore.units import counted
@@ -113,6 +113,7 @@ def predictions_from_scores(
 
     Raises DataError as `ranking.top_k` does.
     """
+    scores = as_array(scores, "scores")
     if inverse_propensity is None:
         top = top_k(scores, k, exclude)
         values = np.take_along_axis(scores, np.maximum(top, 0), axis=1).astype(np.float64)
@@ -168,7 +169,8 @@ def write_predictions(
         raise DataError(f"format is {format!r}; expected one of {', '.join(PREDICTION_FORMATS)}")
     path = Path(path)
     rows, n_labels = predictions.top.shape[0], predictions.n_labels
-    single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
+    with np.errstate(over="ignore"):  # infinity in float32 is another number
+        single = np.array_equal(predictions.scores, predictions.scores.astype(np.float32), equal_nan=True)
     kind, digits = (np.float32, 9) if single else (np.float64, 17)
     least = float(np.nextafter(kind(0), kind(1)))
     predictions = replace(predictions, scores=np.where(predictions.scores == 0, least, predictions.scores))
@@ -303,7 +305,7 @@ def _read_table(
 ) -> sparse.csr_array:
     numbers, cells = _table_rows(file)
     places, header = {name: at for at, name in enumerate(_COLUMNS)}, [cell.strip().lower() for cell in cells[0]]
-    if not _is_number(cells[0][2]) or set(header) == set(_COLUMNS):
+    if parse_number(cells[0][2]) is None or set(header) == set(_COLUMNS):
         if set(header) != set(_COLUMNS):
             seen = ", ".join(cells[0])
             raise located(file, numbers[0], f"names the columns {seen}; expected instance, label and score")
@@ -314,9 +316,10 @@ def _read_table(
     label = _indices(file, numbers, columns["label"], n_labels, label_names, "label")
     score = np.empty(len(cells))
     for at, cell in enumerate(columns["score"]):
-        if not _is_number(cell) or not np.isfinite(float(cell)):
+        number = parse_number(cell)
+        if number is None or not np.isfinite(number):
             raise located(file, numbers[at], f"the score {cell!r} is no finite number")
-        score[at] = float(cell)
+        score[at] = number
     order = np.lexsort((label, row))
     twice = np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(label[order]) == 0))
     if twice.size:
@@ -344,14 +347,6 @@ def _table_rows(file: DataFile) -> tuple[list[int], list[list[str]]]:
         numbers.append(number)
         cells.append(row)
     return numbers, cells
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _indices(

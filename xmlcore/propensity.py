@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_number, as_whole
+from xmlcore.checks import DataError, as_array, as_floats, as_number, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.matrices import as_labels
 
@@ -66,10 +66,7 @@ def metric_inverse_propensity(ds: Dataset, A: float | None = None, B: float | No
 
 def as_weights(inverse_propensity: np.ndarray, n_labels: int, name: str = "inverse_propensity") -> np.ndarray:
     """θ as a float64 array of shape (n_labels,). Raises DataError, naming the argument, unless all are above 0."""
-    try:
-        theta = np.array(inverse_propensity, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must hold a number for each label: {error}") from error
+    theta = np.array(as_floats(inverse_propensity, name))
     if theta.shape != (n_labels,):
         raise DataError(f"{name} has shape {theta.shape}; expected one weight for each of {n_labels} labels")
     bad = ~(np.isfinite(theta) & (theta > 0))
@@ -81,15 +78,12 @@ def as_weights(inverse_propensity: np.ndarray, n_labels: int, name: str = "inver
 def _label_counts(Y_train: sparse.csr_array | np.ndarray, n_train: int | None) -> tuple[np.ndarray, int]:
     if sparse.issparse(Y_train) or as_array(Y_train, "Y_train").ndim == 2:
         Y = as_labels(Y_train, "Y_train")
-        if n_train is not None and n_train != Y.shape[0]:
+        if n_train is not None and as_whole(n_train, "n_train") != Y.shape[0]:
             raise DataError(
                 f"n_train is {n_train} and Y_train has {Y.shape[0]} rows; expected the same or n_train=None"
             )
         return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64), Y.shape[0]
-    try:
-        counts = np.asarray(Y_train, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"label counts must be numbers, one for each label: {error}") from error
+    counts = as_floats(Y_train, "label counts")
     if counts.ndim != 1:
         raise DataError(f"label counts have {counts.ndim} dimensions; expected one, a count for each label")
     if n_train is None:

@@ -18,7 +18,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_indices, as_whole
-from xmlcore.matrices import as_mask, refuse_masked
+from xmlcore.matrices import as_mask
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
 
@@ -109,7 +109,6 @@ def warm_up() -> None:
 
 
 def _as_scores(scores: np.ndarray) -> np.ndarray:
-    refuse_masked(scores, "scores")
     if sparse.issparse(scores):
         raise DataError("scores is sparse; expected an array, in which every label has its score")
     scores = as_array(scores, "scores")

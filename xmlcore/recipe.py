@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
+from functools import partial
 
+import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError
+from xmlcore.checks import DataError, as_number, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.matrices import as_blocks
 
@@ -32,7 +34,7 @@ class FeatureRecipe:
         lm: add a block of sentence embeddings with this weight; None adds none.
 
     As text: the steps joined by plus signs or spaces, each a name or `name:number`; without any, `raw`. `lm` alone has
-    the weight 0.7. Raises DataError, naming the step and the value, for one that cannot be.
+    the weight 0.7. Numbers may be of any type. Raises DataError, naming the step and the value, for one that cannot be.
     """
 
     terms: int | None = None
@@ -45,14 +47,14 @@ class FeatureRecipe:
     lm: float | None = None
 
     def __post_init__(self) -> None:
-        for name, low in (("terms", 1), ("svd", 1), ("project", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if value is not None and not (type(value) is int and low <= value <= MAX_COUNT):
-                raise DataError(f"features: {name} is {value}; expected a whole number from {low} to {MAX_COUNT:,}")
-        for name in ("dense", "lm"):
-            value = getattr(self, name)
-            if value is not None and not MIN_WEIGHT <= value <= MAX_WEIGHT:
-                raise DataError(f"features: the weight {name} is {value}; expected {MIN_WEIGHT} to {MAX_WEIGHT:g}")
+        count = partial(as_whole, at_least=1, at_most=MAX_COUNT)
+        seed = partial(as_whole, at_least=0, at_most=MAX_COUNT)
+        weight = partial(as_number, at_least=MIN_WEIGHT, at_most=MAX_WEIGHT)
+        read = (count, _as_switch, _as_switch, count, count, seed, weight, weight)
+        for field, as_read in zip(fields(self), read, strict=True):
+            value = getattr(self, field.name)
+            if value is not None or field.default is not None:
+                object.__setattr__(self, field.name, as_read(value, f"features: {field.name}"))
         if self.svd is not None and self.project is not None:
             raise DataError(f"features: svd:{self.svd} and project:{self.project} together; expected one of them")
 
@@ -64,7 +66,7 @@ class FeatureRecipe:
             if value is True:
                 steps.append(field.name)
             elif value != field.default:
-                steps.append(f"{field.name}:{_number(value)}")
+                steps.append(f"{field.name}:{str(value).removesuffix('.0')}")
         return "+".join(steps) or "raw"
 
     @classmethod
@@ -115,5 +117,7 @@ def _value(name: str, number: str | None, step: str) -> bool | int | float:
     raise DataError(f"features: {step!r} is no step; expected some of: {names}, or raw")
 
 
-def _number(value: float) -> str:
-    return (repr(float(value)) if isinstance(value, float) else str(value)).removesuffix(".0")
+def _as_switch(value: object, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise DataError(f"{name} is {value!r}; expected True or False")
+    return bool(value)

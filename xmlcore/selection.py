@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_indices, as_list, as_number, as_whole, check_reg_lambda
+from xmlcore.checks import DataError, as_floats, as_indices, as_list, as_number, as_whole, check_reg_lambda
 from xmlcore.dataset import Dataset, as_groups, take_instances
 from xmlcore.evaluation import (
     Evaluation,
@@ -192,10 +192,7 @@ def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.nda
 
     precision, psprecision: P@K and PSP@K of each point. Of equal points the first is kept.
     """
-    p, psp = (
-        as_array(values, name).astype(np.float64)
-        for values, name in ((precision, "precision"), (psprecision, "psprecision"))
-    )
+    p, psp = as_floats(precision, "precision"), as_floats(psprecision, "psprecision")
     if p.shape != psp.shape or p.ndim != 1:
         raise DataError(
             f"precision has shape {p.shape} and psprecision {psp.shape}; expected one number for each point"

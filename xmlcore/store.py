@@ -108,14 +108,13 @@ class Store:
         """Keeps the arrays under the key, in place of what it held; True where that worked.
 
         Args:
-            arrays: any shapes and any types without Python objects; masks, subclasses and views are stored as plain
-                arrays.
+            arrays: any shapes and any types without Python objects; subclasses and views are stored as plain arrays.
             meta: whatever JSON can hold; it comes back as JSON gives it.
 
         The least recently used entries make room. A result that cannot be kept (the disk is full, it is larger than
         max_bytes) is not an error: nothing is left of it on the disk, a notice says why, False is returned, and the
-        caller's arrays are as they were. Raises DataError for arrays of objects, meta that is not JSON, and a key
-        that is no proper text.
+        caller's arrays are as they were. Raises DataError for arrays of objects or with masked entries, meta that is
+        not JSON, and a key that is no proper text.
         """
         digest = _digest(key)
         plain = {name: as_array(array, f"array {name!r} of {key!r}") for name, array in arrays.items()}

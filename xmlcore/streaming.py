@@ -26,6 +26,7 @@ from xmlcore import eigen, linalg, products
 from xmlcore.checks import DataError, check_reg_lambda
 from xmlcore.evaluation import (
     Evaluation,
+    as_penalties,
     cut_ks,
     evaluate_rankings,
     metric_ruler,
@@ -34,6 +35,7 @@ from xmlcore.evaluation import (
 from xmlcore.inputs import as_part, as_projection, check_projection
 from xmlcore.matrices import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.progress import Progress, unheard
+from xmlcore.propensity import as_weights
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.row_blocks import BLOCK_ROWS, RowBlock, numbered, same_rows, same_widths
 
@@ -284,7 +286,8 @@ def evaluate_streamed(
     """
     k_max = cut_ks(ks, fac.n_labels)[-1]
     exclude = as_mask(exclude, np.shape(exclude))  # its rows are compared once they are counted
-    penalty_ps = reg_lambda if reg_lambda_ps is None else reg_lambda_ps
+    penalties = as_penalties(reg_lambda, reg_lambda_ps)
+    as_weights(metric_inverse_propensity, fac.n_labels, "metric_inverse_propensity")  # not after the last block
     tops, tops_ps, labels = [], [], []
     done = n_zero = 0
     for number, X, Y in numbered(blocks):
@@ -294,9 +297,7 @@ def evaluate_streamed(
         Y = labels_of_block(Y, P.shape[0], fac.n_labels, number)
         labels.append(Y)
         mask = None if exclude is None else exclude[done : done + P.shape[0]]
-        top, top_ps, zero = rank_projected(
-            fac, P, (reg_lambda, penalty_ps), inverse_propensity, k_max, mask, memory_budget
-        )
+        top, top_ps, zero = rank_projected(fac, P, penalties, inverse_propensity, k_max, mask, memory_budget)
         tops.append(top)
         tops_ps.append(top_ps)
         n_zero += zero
@@ -308,7 +309,7 @@ def evaluate_streamed(
         np.concatenate(tops_ps),
         metric_ruler(sparse.vstack(labels, format="csr"), metric_inverse_propensity, k_max),
         ks,
-        reg_lambda=reg_lambda,
-        reg_lambda_ps=penalty_ps,
+        reg_lambda=penalties[0],
+        reg_lambda_ps=penalties[1],
         rows_scored_zero=n_zero,
     )

@@ -119,7 +119,7 @@ def scaled_shape(shape: Shape | str, scale: float = 1.0) -> Shape:
     if scale != 1:
         sizes = {name: max(3, round(value * scale)) for name, value in sizes.items()}
     for name, limit in (("labels", sizes["n_labels"] / 2), ("terms", np.inf)):
-        as_number(getattr(shape, name), name, above=0, at_most=limit)
+        sizes[name] = as_number(getattr(shape, name), name, above=0, at_most=limit)
     return replace(shape, **sizes)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xmlcore.checks import DataError, check_reg_lambda
+from xmlcore.checks import DataError, as_floats, check_reg_lambda
 from xmlcore.propensity import inverse_propensity
 
 
@@ -164,7 +164,7 @@ def _eigenpairs(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counts(array: np.ndarray, name: str, dimensions: int) -> np.ndarray:
-    numbers = np.asarray(array, dtype=np.float64)
+    numbers = as_floats(array, name)
     if numbers.ndim != dimensions or numbers.size == 0:
         raise DataError(f"{name} has shape {numbers.shape}; expected {dimensions} dimensions and at least one number")
     bad = ~(np.isfinite(numbers) & (numbers >= 0))
@@ -178,7 +178,7 @@ def _counts(array: np.ndarray, name: str, dimensions: int) -> np.ndarray:
 
 
 def _zeros_and_ones(Y: np.ndarray) -> np.ndarray:
-    labels = np.asarray(Y, dtype=np.float64)
+    labels = as_floats(Y, "Y")
     if labels.ndim != 2 or labels.size == 0:
         raise DataError(f"Y has shape {labels.shape}; expected two dimensions, documents and labels")
     other = labels[~np.isin(labels, (0.0, 1.0))]

@@ -8,7 +8,9 @@ from scipy import sparse
 
 from xmlcore.analysis import frequency_bins, head_torso_tail, rows_of_label
 from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
+from xmlcore.cost import factorization_cost, outline
 from xmlcore.dataset import Dataset
+from xmlcore.estimator import XMLRidge
 from xmlcore.evaluation import evaluate, evaluate_scores
 from xmlcore.explain import explain_by_instance, missing_labels
 from xmlcore.metrics import hits, make_ruler, precision_at_k, psprecision_at_k
@@ -22,7 +24,7 @@ from xmlcore.sampling import sample_interval
 from xmlcore.selection import frontier, lambda_grid, search_settings
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
 from xmlcore.store import Store
-from xmlcore.streaming import fit_streamed
+from xmlcore.streaming import evaluate_streamed, fit_streamed
 from xmlcore.synthetic import Shape, make_dataset
 
 NO_NUMBERS = ["3", b"3", None, [3.0], [[3.0], []], np.ones(1), 3j, float("nan"), float("inf"), object(), 10**400]
@@ -98,6 +100,7 @@ def test_numbers_of_every_kind_are_named_where_they_come_in(value):
         "min_together": lambda: strongest_pairs(Y, 2, min_together=value),
         "n  ": lambda: random_instances(data, value),
         "n_train": lambda: make_dataset(Shape(value, 9, 8, 4, 2.0, 3.0)),
+        "n_train ": lambda: factorization_cost(outline(data), "raw", n_train=value or 0, rate=1.0),
     }
     if not isinstance(value, float) or np.isnan(value):
         calls |= {
@@ -112,12 +115,23 @@ def test_numbers_of_every_kind_are_named_where_they_come_in(value):
 
 def test_arrays_that_hold_no_numbers_are_named():
     scores, Y = np.eye(4), sparse.csr_array(np.eye(4))
-    with pytest.raises(DataError, match="inverse_propensity must hold a number for each label"):
-        top_k_weighted(scores, ["a"] * 4, 2)
-    with pytest.raises(DataError, match="inverse_propensity is None"):
+    for values in (["a"] * 4, ["1"] * 4, [1j] * 4, [10**400] * 4, [object()] * 4, np.array([0] * 4, "M8[D]"), Y):
+        for name, call in (
+            ("inverse_propensity", lambda values: top_k_weighted(scores, values, 2)),
+            ("inverse_propensity", lambda values: psprecision_at_k(top_k(scores, 2), Y, values, 1)),
+            ("metric_inverse_propensity", lambda values: make_ruler(Y, values, 1)),
+            ("votes", lambda values: explain_by_instance(values, Y, 0)),
+            ("precision", lambda values: frontier(values, np.ones(4))),
+            ("psprecision", lambda values: frontier(np.ones(4), values)),
+        ):
+            with pytest.raises(DataError, match=f"^{name} must hold real numbers"):
+                call(values)
+    with pytest.raises(DataError, match="inverse_propensity has shape"):
         psprecision_at_k(top_k(scores, 2), Y, None, 1)
-    with pytest.raises(DataError, match="label counts must be numbers"):
+    with pytest.raises(DataError, match="label counts must hold real numbers"):
         inverse_propensity(["a"], 0.55, 1.5, 8)
+    with pytest.raises(DataError, match="n_train is 'four'"):
+        inverse_propensity(Y, 0.55, 1.5, "four")
     with pytest.raises(DataError, match="n_train is '8'"):
         inverse_propensity([1, 2], 0.55, 1.5, "8")
     for counts in ([np.nan], [np.inf], ["a"], [0.5]):
@@ -125,9 +139,30 @@ def test_arrays_that_hold_no_numbers_are_named():
             frequency_bins(counts, "twos")
     with pytest.raises(DataError, match="exclude is of type list; expected a sparse matrix"):
         top_k(scores, 2, [[1]])
-    with pytest.raises(DataError, match="scores is an array with masked entries"):
-        top_k(np.ma.masked_array(scores, scores > 0), 2)
     assert agreement(np.empty((2, 0), int), np.empty((2, 0), int), 1).mean == 1
+
+
+def test_masked_entries_count_nowhere_as_if_they_were_not_masked(tmp_path):
+    scores, Y, ones = np.eye(4), sparse.csr_array(np.eye(4)), np.ones(4)
+    square, row = np.ma.masked_array(scores, scores > 0), np.ma.masked_array(ones, [0, 1, 0, 0])
+    fac = RidgeFactorization.fit(scores, Y)
+    model = XMLRidge().fit(scores, Y)
+    for name, call in (
+        ("scores", lambda: top_k(square, 2)),
+        ("top", lambda: precision_at_k(np.ma.masked_array(top_k(scores, 2), [[0, 1]] * 4), Y, 1)),
+        ("inverse_propensity", lambda: top_k_weighted(scores, row, 2)),
+        ("P", lambda: fac.scores(square, 1.0)),
+        ("groups", lambda: fac.leave_group_out_scores(1.0, row)),
+        ("votes", lambda: explain_by_instance(row, Y, 0)),
+        ("label_counts", lambda: frequency_bins(row)),
+        ("Y_train", lambda: inverse_propensity(row, 0.55, 1.5, 8)),
+        ("array 'a' of 'key'", lambda: Store(tmp_path).put("key", {"a": row})),
+        ("X", lambda: XMLRidge().fit(square, Y)),
+        ("y", lambda: XMLRidge().fit(scores, square)),
+        ("X", lambda: model.predict(square)),
+    ):
+        with pytest.raises(DataError, match=f"^{name} is an array with masked entries"):
+            call()
 
 
 def test_a_whole_number_of_another_type_is_a_k_that_was_evaluated():
@@ -200,6 +235,18 @@ def test_what_does_not_fit_the_rest_is_named_by_its_argument(tmp_path):
         (lambda: sample_interval(top, eye, 3, 9), r"top has shape \(4, 1\); expected at least 3 columns"),
     ):
         with pytest.raises(DataError, match=told):
+            call()
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "3"])
+def test_the_lambda_of_the_weighted_variant_is_named_as_what_it_is(value):
+    eye, ones = sparse.csr_array(np.eye(4, dtype=np.float32)), np.ones(4)
+    fac = RidgeFactorization.fit(eye, eye)
+    for call in (
+        lambda: evaluate(fac, fac.project(eye), eye, 1.0, ones, ones, reg_lambda_ps=value),
+        lambda: evaluate_streamed(fac, [(eye, eye)], 1.0, ones, ones, reg_lambda_ps=value),
+    ):
+        with pytest.raises(DataError, match=f"^reg_lambda_ps is {value!r}; expected a finite number above 0"):
             call()
 
 

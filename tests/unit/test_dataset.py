@@ -44,6 +44,25 @@ def test_every_label_has_the_name_that_it_has_alone_or_its_number():
         assert ds.every_label_name().tolist() == [ds.label_name(label) for label in range(2)]
 
 
+def test_equal_masks_are_kept_as_ones_and_give_the_same_fingerprint_whatever_they_hold():
+    pairs = np.array([[0, 1], [1, 1], [0, 0]])
+    rows, columns = [1, 0, 1, 1, 2], [1, 1, 0, 0, 0]  # out of order, one pair twice, and a pair with a zero
+    plain = a_dataset(train_filter=sparse.csr_array(pairs.astype(np.float32)))
+    for values in ([1, 1, 1, 1, 0], [2, -1, 0.5, 3, 0], [True, True, True, True, False]):
+        for kind in (bool, np.int8, np.float32, np.float64):
+            mask = sparse.coo_array((np.array(values).astype(kind), (rows, columns)), shape=(3, 2))
+            for given_as in (mask, mask.tocsr(), mask.tocsc(), sparse.csr_array(pairs.astype(kind))):
+                if (given_as.toarray() != 0).tolist() == (pairs != 0).tolist():  # 0.5 is no whole number
+                    ds = replace(plain, train_filter=given_as)
+                    assert ds.fingerprint == plain.fingerprint
+                    assert ds.train_filter.data.tolist() == [1.0] * 3
+    crooked = sparse.csr_array((np.array([5.0, 1, 1, 1]), np.array([1, 1, 0, 0]), np.array([0, 1, 4, 4])), shape=(3, 2))
+    before = crooked.copy()
+    assert replace(plain, train_filter=crooked).fingerprint == plain.fingerprint
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(crooked, part), getattr(before, part))
+
+
 def test_equal_names_and_groups_give_the_same_fingerprint_however_numpy_keeps_them():
     plain = a_dataset(label_names=np.array(["x", "ys"]), train_groups=np.array([7, 7, 8]))
     for kind in ("<U30", object, np.dtypes.StringDType()):

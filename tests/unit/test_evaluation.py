@@ -156,7 +156,7 @@ def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scores": np.zeros((2, 3))}, r"scores have shape \(2, 3\)"),
+        ({"scores": np.zeros((2, 3))}, r"^scores has shape \(2, 3\)"),
         ({"scores": np.full((3, 3), np.nan)}, "scores holds nan in row 0, label 0"),
         ({"ks": ()}, r"ks is \(\)"),
         ({"ks": 5}, "ks is 5; expected a sequence"),
@@ -165,7 +165,7 @@ def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():
         ({"ks": (0, 1)}, "ks is 0; expected a whole number of at least 1"),
         ({"inverse_propensity": np.array([1.0, -1.0, 1.0])}, "inverse_propensity holds -1.0"),
         ({"metric_inverse_propensity": np.ones(2)}, "metric_inverse_propensity has shape"),
-        ({"scores_ps": np.zeros((3, 2))}, r"scores have shape \(3, 2\)"),
+        ({"scores_ps": np.zeros((3, 2))}, r"^scores_ps has shape \(3, 2\)"),
     ],
 )
 def test_bad_arguments_are_named_with_their_value(change, message):

@@ -136,8 +136,8 @@ def test_labels_without_any_assignment_give_zero_and_not_nan():
         ([[0], [1], [2]], np.eye(3), [1, 1, 1], 2, r"top has shape \(3, 1\); expected rows of at least k = 2"),
         ([[0], [1], [2]], np.eye(3), [1, 1, 1], 0, "k is 0"),
         ([[0], [1], [2]], 2 * np.eye(3), [1, 1, 1], 1, "Y must hold only 0 and 1; it holds 2"),
-        ([[0], [1], [2]], np.eye(3), [1, 1], 1, "metric_inverse_propensity has shape"),
-        ([[0], [1], [2]], np.eye(3), [1, np.nan, 1], 1, "metric_inverse_propensity holds nan"),
+        ([[0], [1], [2]], np.eye(3), [1, 1], 1, "^inverse_propensity has shape"),
+        ([[0], [1], [2]], np.eye(3), [1, np.nan, 1], 1, "^inverse_propensity holds nan"),
         ([], np.zeros((0, 3)), [1, 1, 1], 1, r"Y has shape \(0, 3\)"),
     ],
 )

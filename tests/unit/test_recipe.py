@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,12 +60,43 @@ def test_only_a_data_error_comes_out_of_a_text_that_is_no_recipe(text):
         ("svd:9+project:9", "expected one of them"),
         ("unit+unit", "twice"),
         ("unit:2", "unit alone"),
-        ("lm:0", "weight lm is 0"),
+        ("lm:0", "lm is 0.0"),
         ("lm:nan", "'lm:nan'"),
-        ("dense:5000", "weight dense is 5000"),
+        ("dense:5000", "dense is 5000"),
         ("raw+tfidf", "'raw' is no step"),
     ],
 )
 def test_a_bad_recipe_is_named_with_the_step_and_the_value(text, told):
     with pytest.raises(DataError, match=told):
         FeatureRecipe.parse(text)
+
+
+@given(st.integers(1, 10_000), weights)
+def test_a_recipe_of_numpys_numbers_is_the_one_of_pythons(size, weight):
+    of_numpy = FeatureRecipe(np.int64(size), np.True_, seed=np.float64(size), svd=np.int32(size), lm=np.float64(weight))
+    assert of_numpy == FeatureRecipe(size, True, seed=size, svd=size, lm=weight)
+    assert FeatureRecipe.parse(str(of_numpy)) == of_numpy
+
+
+def test_a_weight_of_one_may_be_a_whole_number():
+    assert str(FeatureRecipe(lm=1, dense=2)) == "dense:2+lm:1"
+    assert FeatureRecipe.parse(str(FeatureRecipe(lm=True))) == FeatureRecipe(lm=1.0)  # the text was lm, which is lm:0.7
+
+
+@pytest.mark.parametrize(
+    ("step", "value"),
+    [
+        ("lm", "0.7"),
+        ("lm", float("nan")),
+        ("dense", None),
+        ("seed", None),
+        ("svd", "300"),
+        ("terms", 2.5),
+        ("tfidf", "no"),
+        ("unit", None),
+        ("unit", 1),
+    ],
+)
+def test_a_value_of_another_type_is_named_with_its_step(step, value):
+    with pytest.raises(DataError, match=f"features: {step} is {value!r}; expected"):
+        FeatureRecipe(**{step: value})

@@ -191,6 +191,12 @@ def test_other_misuse_is_named() -> None:
     for Y in (HARD.Y[:4], HARD.Y[:, :7]):
         with pytest.raises(DataError, match=r"Y of block 1 has shape .*; expected \(600, 40\)"):
             evaluate_streamed(fac, [(HARD.X, HARD.Y), (HARD.X, Y)], 1.0, np.ones(40), np.ones(40))
+    for named in ("inverse_propensity", "metric_inverse_propensity"):
+        theta = dict.fromkeys(("inverse_propensity", "metric_inverse_propensity"), np.ones(40)) | {named: np.ones(3)}
+        blocks = iter([(HARD.X, HARD.Y)] * 2)
+        with pytest.raises(DataError, match=rf"^{named} has shape \(3,\)"):
+            evaluate_streamed(fac, blocks, 1.0, **theta)
+        assert list(blocks)  # known before the last block
     with pytest.raises(DataError, match="P has shape"):
         fac.scores(np.zeros((2, 3), np.float32), 1.0)
     with pytest.raises(DataError, match="reg_lambda is 0"):

@@ -212,6 +212,11 @@ def test_what_cannot_be_is_refused_by_name(arguments, message):
         make_dataset(**arguments)
 
 
+def test_numbers_of_numpy_make_the_shape_that_those_of_python_make():
+    of_numpy = replace(SMALL, labels=np.array(SMALL.labels), terms=np.array(SMALL.terms), n_test=np.int64(SMALL.n_test))
+    assert make_dataset(of_numpy).fingerprint == make_dataset(SMALL).fingerprint
+
+
 def test_another_side_than_train_and_test_is_refused():
     with pytest.raises(DataError, match="side must be 'train' or 'test'; it is 'valid'"):
         synthetic_blocks(SMALL, side="valid")

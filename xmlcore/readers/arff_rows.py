@@ -16,7 +16,7 @@ from scipy import sparse
 
 from xmlcore.matrices import Features
 from xmlcore.readers.arff_syntax import MISSING, Attribute, Header, data_rows, split_row, split_sparse_row
-from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.files import DataFile, located, parse_number
 from xmlcore.readers.parts import Part
 from xmlcore.units import counted
 
@@ -99,17 +99,6 @@ def feature_names(header: Header, columns: Sequence[Column]) -> list[str]:
             else:
                 names.append(attribute.name if plain else f"{attribute.name}={attribute.values[-1]}")
     return names
-
-
-def parse_number(text: str) -> float | None:
-    """The number that `text` is, or None."""
-    # float() also takes 1_000, which no other reader of this format does.
-    if "_" in text:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _codes(attribute: Attribute) -> dict[str, tuple[int, float]]:

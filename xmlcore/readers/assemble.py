@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_number, as_whole
+from xmlcore.checks import DataError
 from xmlcore.dataset import Dataset
 from xmlcore.matrices import Features, take_rows
 from xmlcore.readers.parts import Parsed, Part
@@ -30,8 +30,7 @@ def assemble(parsed: Parsed, name: str, source: str, test_share: float, seed: in
         test_share: the share of instances set aside for testing where there is no test set, above 0 and below 1.
         seed: of that split.
 
-    Raises DataError where there are no features, labels or instances, or train and test do not fit together, and naming
-    the argument where test_share or seed is needed and is none.
+    Raises DataError where there are no features, labels or instances, or train and test do not fit together.
     """
     notes = list(parsed.notes)
     train, test = parsed.train, parsed.test
@@ -93,7 +92,6 @@ def take_part(part: Part, rows: np.ndarray) -> Part:
 
 
 def _split(part: Part, test_share: float, seed: int) -> tuple[Part, Part]:
-    test_share, seed = as_number(test_share, "test_share", above=0, below=1), as_whole(seed, "seed", at_least=0)
     rows = part.Y.shape[0]
     if rows < 2:
         raise DataError(f"the data set has {counted(rows, 'instance')}; expected at least 2, to set some aside")

@@ -34,7 +34,7 @@ def _read(files: Files, options: Options) -> Parsed:
     train = _side(files, "train")
     if train is None:
         raise DataError(f"{files[0].name}: no train_labels.txt beside train_raw_texts.txt; expected both")
-    parsed = with_labels(train, _side(files, "test"), options.limits, numbered=False)
+    parsed = with_labels(train, _side(files, "test"))
     sides = [(_texts(files, side), find(files, f"{side}_labels.txt")) for side in ("train", "test")]
     return with_companions(parsed, files, *chain.from_iterable(sides))
 

@@ -30,7 +30,7 @@ def _read(files: Files, options: Options) -> Parsed:
         raise DataError(f"{files[0].name}: no word begins with {PREFIX}; expected labels such as {PREFIX}sport")
     train, test = train_and_test(data, without_companions(files), f"{PREFIX} words")
     sides = _side(train), None if test is None else _side(test)
-    return with_companions(with_labels(*sides, options.limits, numbered=False), files, train, test)
+    return with_companions(with_labels(*sides), files, train, test)
 
 
 def _side(file: DataFile) -> LabelledTexts:

@@ -220,6 +220,17 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
                 raise other_encoding(file) or _not_utf8(file, number, byte) from error
 
 
+def parse_number(text: str) -> float | None:
+    """The number that `text` is, or None."""
+    # float() also takes 1_000, which no other reader of these formats does.
+    if "_" in text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def role(file: DataFile) -> str | None:
     """ "train", "test" or "valid" by a word of the file's name, or of the folder that it is in; None without one."""
     for text in (PurePosixPath(file.base).stem, PurePosixPath(file.folder).name):

@@ -15,7 +15,6 @@ from scipy import sparse
 from xmlcore.checks import DataError
 from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located
-from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed, Part
 from xmlcore.units import counted
 
@@ -42,18 +41,17 @@ def as_ones(matrix: Block, file: DataFile) -> tuple[sparse.csr_array, str | None
 
 
 def with_labels(
-    train: LabelledTexts, test: LabelledTexts | None, limits: Limits, *, numbered: bool, notes: Sequence[str] = ()
+    train: LabelledTexts, test: LabelledTexts | None, *, numbered: bool = False, notes: Sequence[str] = ()
 ) -> Parsed:
     """The data set of labelled texts.
 
     Args:
         train, test: the instances of the two files; None where there is no test file.
-        limits: bound the labels' numbers.
         numbered: labels are their own numbers from 0, as in the repository's `target_ind`; else they are names, which
             are put in order, as numbers where all are numbers.
         notes: passed on.
 
-    Raises DataError where there are no instances or no labels, or a number is out of range.
+    Raises DataError where there are no instances or no labels.
     """
     sides = [train] if test is None else [train, test]
     if any(not side.texts for side in sides):
@@ -66,17 +64,15 @@ def with_labels(
         ordered = sorted(distinct, key=(lambda label: (int(label), label)) if numbers else None)
         place = {label: number for number, label in enumerate(ordered)}
         names = np.array(ordered, dtype=str)
-    parts = [_part(side, place, limits) for side in sides]
+    parts = [_part(side, place) for side in sides]
     if all(part.Y.shape[1] == 0 for part in parts):
         raise DataError("no instance has a label; expected labels")
     return Parsed(parts[0], parts[1] if test is not None else None, label_names=names, notes=tuple(notes))
 
 
-def _part(side: LabelledTexts, place: dict[str, int] | None, limits: Limits) -> Part:
+def _part(side: LabelledTexts, place: dict[str, int] | None) -> Part:
     rows = [sorted({label if place is None else place[str(label)] for label in labels}) for labels in side.labels]
     flat = list(chain.from_iterable(rows))
-    if place is None and flat and not 0 <= min(flat) <= max(flat) < limits.max_columns:
-        raise DataError(f"label {min(flat) if min(flat) < 0 else max(flat)} is out of range; expected numbers from 0")
     width = len(place) if place is not None else max(flat, default=-1) + 1
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     Y = sparse.csr_array((np.ones(len(flat), np.float32), np.array(flat, np.int64), indptr), shape=(len(rows), width))

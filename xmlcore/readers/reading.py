@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from xmlcore.checks import DataError, as_whole
+from xmlcore.checks import DataError, as_number, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.readers import (
     arff,
@@ -98,6 +98,7 @@ def read(
     argument where one is not what is said here.
     """
     split_column = as_whole(split_column, "split_column", at_least=0)
+    test_share, seed = as_number(test_share, "test_share", above=0, below=1), as_whole(seed, "seed", at_least=0)
     if format is not None and format not in tuple(FORMATS):
         raise DataError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
     with opened(path_or_paths, limits) as files:

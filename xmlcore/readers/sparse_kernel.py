@@ -213,8 +213,9 @@ def parse_lines(
         form: NO_LABELS, XC or LIBSVM.
         base: the number of the first feature, 0 or 1; it becomes 0.
         n_features, n_labels: every index must be below (after the base is taken off).
-        features, values, row_features, labels, row_labels: int32, float32, int64, int32, int64, filled from the
-            start: indices and values of all rows one after another, and how many each row has; the same for labels.
+        features, values, row_features, labels, row_labels: int32, float32 or float64, int64, int32, int64, filled
+            from the start: indices and values of all rows one after another, and how many each row has; the same for
+            labels.
             Zero values are left out; features and labels of a row are put in order.
         places: whether values, of float64, are to be filled with the places of long decimals in the text and with -1
             for the others.
@@ -260,7 +261,7 @@ def parse_lines(
             if stop == end + 1 or not ends:
                 report[CODE] = VALUE
                 return
-            if not abs(value) < _FLOAT32_MAX:
+            if not abs(value) < (_FLOAT32_MAX if values.itemsize == 4 else np.inf):
                 report[CODE] = NOT_FINITE
                 return
             if index <= previous:

@@ -207,7 +207,7 @@ def _error(
         kernel.COLON: f"the {called} {seen} has no value; expected index:value, such as 12:0.5 "
         "(is the line cut short?)",
         kernel.VALUE: f"the value in {seen} is no number; expected such as 12:0.5 (is the line cut short?)",
-        kernel.NOT_FINITE: f"the value in {seen} is not finite in single precision; expected a finite number",
+        kernel.NOT_FINITE: f"the value in {seen} is not finite, or too large; expected a finite number",
         kernel.FEATURE_RANGE: f"{called} {detail} is out of range; expected "
         + (known_features or f"numbers from {base} to {max_columns - 1 + base}"),
         kernel.LABEL_RANGE: f"label {detail} is out of range; expected "

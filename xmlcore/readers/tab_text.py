@@ -60,7 +60,7 @@ def _read(files: Files, options: Options) -> Parsed:
     fields = "labels and text" if width == 2 else "an id, labels and text"
     notes = [f"Each line is {fields}; labels {between}."]
     test = None if test_file is None else taken[test_file]
-    parsed = with_labels(taken[train_file], test, options.limits, numbered=False, notes=notes)
+    parsed = with_labels(taken[train_file], test, notes=notes)
     return with_companions(parsed, files, train_file, test_file)
 
 

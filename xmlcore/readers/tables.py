@@ -7,12 +7,12 @@ columns of zeros and ones, one for each label.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xmlcore.checks import DataError
 from xmlcore.readers.files import DataFile, located
 from xmlcore.readers.labels import Label, LabelledTexts, clean, find_delimiter, list_labels, split_labels, with_labels
 from xmlcore.readers.limits import Limits
@@ -22,6 +22,7 @@ Cell = object
 Row = tuple[int | None, Sequence[Cell]]
 
 NUMBERED = "target_ind"
+_DIGITS = re.compile("[0-9]{1,18}")
 _LABELS = (
     *("labels", "label", "tags", "tag", "categories", "category", "genres", "genre", "topics", "topic", "classes"),
     *("keywords", "codes", "targets", "target", NUMBERED, "y"),
@@ -136,9 +137,22 @@ def parse_tables(train: Table, test: Table | None, limits: Limits) -> Parsed:
         notes.append(f"Labels are {len(roles.indicators)} columns of 0 and 1; text in {_listed(roles.texts)}.")
     sides = [_taken(table, roles, delimiter) for table in tables]
     numbered = roles.label is not None and roles.label.strip().lower() == NUMBERED
-    if numbered and not all(isinstance(one, int) for side in sides for labels in side.labels for one in labels):
-        raise DataError(f"{train.file.name}: {NUMBERED} holds other labels than whole numbers; expected numbers from 0")
-    return with_labels(sides[0], sides[1] if test is not None else None, limits, numbered=numbered, notes=notes)
+    if numbered:
+        sides = [_numbered(side, table, limits) for side, table in zip(sides, tables, strict=True)]
+    return with_labels(sides[0], sides[1] if test is not None else None, numbered=numbered, notes=notes)
+
+
+def _numbered(side: LabelledTexts, table: Table, limits: Limits) -> LabelledTexts:
+    """The side with its labels as whole numbers: a table of text, as CSV is, has their digits."""
+    rows = []
+    for (line, _), labels in zip(table.rows, side.labels, strict=True):
+        numbers = [int(one) if isinstance(one, str) and _DIGITS.fullmatch(one) else one for one in labels]
+        for number in numbers:
+            if not (isinstance(number, int) and 0 <= number < limits.max_columns):
+                fault = f"label {str(number)[:40]!r} in {NUMBERED} is out of range"
+                raise located(table.file, line, f"{fault}; expected numbers from 0 to {limits.max_columns - 1}")
+        rows.append(numbers)
+    return replace(side, labels=rows)
 
 
 def _taken(table: Table, roles: Roles, delimiter: str | None) -> LabelledTexts:

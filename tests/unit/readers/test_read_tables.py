@@ -153,6 +153,16 @@ def repository(folder, compress: bool):
     (folder / "filter_labels_train.txt").write_text("1 1\n")
 
 
+@pytest.mark.parametrize("cells", [["0", "2", "1", "2"], ["0,2", "2", "1", "2,0"], ["[0, 2]", "2", "1", "[2]"]])
+def test_numbers_of_labels_in_a_table_of_text_are_the_labels(put, cells):
+    texts = ["the match", "was won", "the vote", "was lost"]
+    rows = "".join(f'{text},"{cell}"\n' for text, cell in zip(texts, cells, strict=True))
+    ds = read(put("t.csv", "text,target_ind\n" + rows))
+    found = dict(zip([*ds.train_texts, *ds.test_texts], [*ds.Y_train.toarray(), *ds.Y_test.toarray()], strict=True))
+    for text, cell in zip(texts, cells, strict=True):
+        assert np.flatnonzero(found[text]).tolist() == sorted(int(digit) for digit in cell if digit.isdigit())
+
+
 @pytest.mark.parametrize("compress", [False, True])
 def test_the_raw_files_of_the_repository_are_read_as_napkinxc_reads_them(tmp_path, compress):
     repository(tmp_path, compress)
@@ -198,9 +208,12 @@ def test_halves_of_surrogate_pairs_are_replaced(put):
         ('{"text": "a", "labels": [{"b": 1}]}\n', "t.jsonl, line 1: the label \"{'b': 1}\" is no text"),
         ('{"text": "a", "labels": [true]}\n', "t.jsonl, line 1: the label 'True' is no text"),
         ('{"text": "a", "labels": [Infinity]}\n', "t.jsonl, line 1: the label 'inf' is no text"),
-        ('{"text": "a", "target_ind": ["x"]}\n', "t.jsonl: target_ind holds other labels than whole numbers"),
-        ('{"text": "aa", "target_ind": [-1]}\n', "label -1 is out of range"),
-        ('{"text": "aa", "target_ind": [99999999999999999999]}\n', "label 99999999999999999999 is out of range"),
+        ('{"text": "a", "target_ind": ["x"]}\n', "t.jsonl, line 1: label 'x' in target_ind is out of range"),
+        ('{"text": "aa", "target_ind": [-1]}\n', "t.jsonl, line 1: label '-1' in target_ind is out of range"),
+        (
+            '{"text": "aa", "target_ind": [1]}\n' * 2 + '{"text": "aa", "target_ind": [99999999999999999999]}\n',
+            "t.jsonl, line 3: label '99999999999999999999' in target_ind is out of range; expected numbers from 0 to",
+        ),
         ('{"text": "a", "kind": "x"}\n', "t.jsonl, line 1: no column for labels among 'text', 'kind'"),
         ('{"text": ' + "[" * 200_000, "t.jsonl, line 1: is no JSON"),
         ('{"text": "a", "labels": ["x"]}\n{"text": "a", "labels": ["x"]}\n', "no word of two letters or more"),

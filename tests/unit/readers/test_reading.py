@@ -97,6 +97,8 @@ def test_an_argument_that_cannot_be_is_named(put, refusal):
         for value in (-1, 1.5, "a", None):
             assert refusal(path, **{name: value}) == f"{name} is {value!r}; expected a whole number of at least 0"
     assert refusal(path, name=5) == "name is 5; expected text"
+    whole = put("train.txt", "0 0:1\n1 1:1\n"), put("test.txt", "0 0:1\n1 1:1\n")
+    assert refusal(whole, test_share=5).startswith("test_share is 5; ")  # also where there is a test set
     for paths in (None, 5, [None], b"a.txt"):
         assert refusal(paths) == f"path_or_paths is {paths!r}; expected a path or several"
         with pytest.raises(DataError, match=r"^path_or_paths is"):
