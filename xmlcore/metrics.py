@@ -34,6 +34,7 @@ class Ruler:
     Attributes:
         Y: relevant labels, n×L, CSR.
         n_relevant: n_i, shape (n,), int64.
+        n_distinct: how many labels are relevant to some instance.
         k_max: the largest K that can be measured, at most L.
         inverse_propensity: θ of the metric, shape (L,), float64; None where no metric with θ is wanted.
         best: Σ_i best_iK for K = 1…k_max, shape (k_max,); None without θ.
@@ -42,6 +43,7 @@ class Ruler:
 
     Y: sparse.csr_array
     n_relevant: np.ndarray
+    n_distinct: int
     k_max: int
     inverse_propensity: np.ndarray | None
     best: np.ndarray | None
@@ -62,7 +64,7 @@ def make_ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray | None
         theta = as_weights(metric_inverse_propensity, Y.shape[1], "metric_inverse_propensity")
         best, discounted = np.zeros(k_max), np.zeros(k_max)
         _add_best(_frozen(Y.indptr, np.int64), _frozen(Y.indices, np.int32), theta, discounts(k_max), best, discounted)
-    return Ruler(Y, np.diff(Y.indptr).astype(np.int64), k_max, theta, best, discounted)
+    return Ruler(Y, np.diff(Y.indptr).astype(np.int64), _distinct(Y.indices), k_max, theta, best, discounted)
 
 
 def hits(top: np.ndarray, ruler: Ruler) -> np.ndarray:
@@ -209,10 +211,11 @@ def _recall(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
 
 
 def _coverage(top: np.ndarray, found: np.ndarray, ruler: Ruler) -> float:
-    def distinct(labels: np.ndarray) -> int:
-        return int(np.count_nonzero(np.bincount(labels, minlength=1)))
+    return _share(_distinct(top[found]), ruler.n_distinct)
 
-    return _share(distinct(top[found]), distinct(ruler.Y.indices))
+
+def _distinct(labels: np.ndarray) -> int:
+    return int(np.count_nonzero(np.bincount(labels, minlength=1)))
 
 
 def _share(part: float, whole: float) -> float:
