@@ -77,7 +77,7 @@ def lambda_path(
     X_new: Features | None = None,
     memory_budget: int | None = None,
 ) -> Iterator[Evaluation]:
-    """`evaluate` for each λ, both variants at the same λ, in the order in which they are given.
+    """`evaluate` for each λ, both variants at the same λ, in the order in which they are given; for equal ones once.
 
     Arguments, and what is raised, as in `evaluation.evaluate`.
     """
