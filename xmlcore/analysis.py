@@ -119,7 +119,7 @@ def contributions(
         contribution_by_bin(each, evaluation, k, metric, metric_inverse_propensity, bins)
         for each in (evaluation.ridge, evaluation.ps)
     )
-    return Contributions(metric, k, bins, ridge, ps)
+    return Contributions(metric, int(k), bins, ridge, ps)
 
 
 def contribution_by_bin(
@@ -173,7 +173,7 @@ def recall_by_bin(evaluation: Evaluation, k: int, Y: sparse.csr_array, bins: Fre
     """Recall within each bin, over all of its assignments in Y (the evaluated rows). Raises DataError for another K."""
     total = _summed(_counts(Y, evaluation), bins)
     ridge, ps = (_divided(_summed(label_hits, bins), total) for label_hits in _label_hits(evaluation, k))
-    return BinRecall(k, bins, total.astype(np.int64), ridge, ps)
+    return BinRecall(int(k), bins, total.astype(np.int64), ridge, ps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ def label_table(
     if train.shape != test.shape:
         raise DataError(f"label_counts has {train.size} entries; expected one for each of {test.size} labels")
     theta = as_weights(inverse_propensity, test.size)
-    return LabelTable(k, train, test, theta, ridge, ps, _divided(ridge, test), _divided(ps, test), ps - ridge)
+    return LabelTable(int(k), train, test, theta, ridge, ps, _divided(ridge, test), _divided(ps, test), ps - ridge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,10 +278,10 @@ def instance_marks(
 ) -> InstanceMarks:
     """Marks by which instances are found. A label is in the tail where N_l < tail_below, also where it is unseen.
 
-    Raises DataError for a K that was not evaluated and shapes that do not fit.
+    Raises DataError for a K that was not evaluated, tail_below < 1 and shapes that do not fit.
     """
     k, _ = _evaluated(k, evaluation)
-    tail = _as_counts(label_counts) < tail_below
+    tail = _as_counts(label_counts) < as_whole(tail_below, "tail_below", at_least=1)
     ruler = make_ruler(_labels_of(evaluation, Y), None, k)
     if tail.size != ruler.Y.shape[1]:
         raise DataError(f"label_counts has {tail.size} entries; expected one for each of {ruler.Y.shape[1]} labels")

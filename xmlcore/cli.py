@@ -196,8 +196,11 @@ def _evaluate(options: argparse.Namespace) -> None:
     out = options.predictions
     if out is not None and out.suffix not in PREDICTION_ENDINGS:
         raise DataError(f"predictions go to {str(out)!r}; expected a name in {', '.join(PREDICTION_ENDINGS)}")
+    if out is not None and not out.parent.is_dir():
+        raise DataError(f"predictions go to {str(out)!r}; expected a folder that is there")
+    recipe = None if options.features is None else FeatureRecipe.parse(options.features)
     raw = _loaded(options.data)
-    recipe = default_recipe(raw) if options.features is None else FeatureRecipe.parse(options.features)
+    recipe = default_recipe(raw) if recipe is None else recipe
     refuse_unfitting(raw, recipe)
     data, _ = fit_features(raw, recipe, _Stages())
     A = data.A if options.A is None else options.A

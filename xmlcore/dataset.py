@@ -233,10 +233,7 @@ def take_instances(ds: Dataset, *, train: np.ndarray | None = None, test: np.nda
 
 
 def _as_vector(values: object, field: str) -> np.ndarray:
-    try:
-        vector = np.asarray(values)
-    except ValueError as error:
-        raise DataError(f"{field} must be a list of single entries: {error}") from error
+    vector = as_array(values, field)
     if vector.ndim != 1:
         raise DataError(f"{field} has shape {vector.shape}; expected one dimension")
     return vector

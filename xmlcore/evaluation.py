@@ -224,7 +224,7 @@ def evaluate_rankings(
 
 def evaluate_ranking(top: np.ndarray, ruler: Ruler, ks: Sequence[int] = (1, 3, 5)) -> VariantResult:
     """Metrics and per-label hits of one ranking (rows, ≥ max K), also another system's; rows shorter end in -1."""
-    ks = cut_ks(ks, ruler.Y.shape[1])
+    ks, top = cut_ks(ks, ruler.Y.shape[1]), as_array(top, "top")
     found = hits(top, ruler)
     if top.shape[1] < ks[-1] or ruler.k_max < ks[-1]:
         raise DataError(

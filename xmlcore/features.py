@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore import linalg, products
-from xmlcore.checks import DataError
+from xmlcore.checks import DataError, as_list
 from xmlcore.dataset import Dataset
 from xmlcore.embeddings import embed_texts, shipped_table
 from xmlcore.matrices import Block, Features, as_blocks
@@ -103,7 +103,7 @@ class FittedFeatures:
             raise DataError("this data set's features are not words; expected rows of features, not texts")
         if isinstance(texts, str):
             raise DataError("texts is a single text; expected a list of texts")
-        texts = list(texts)
+        texts = as_list(texts, "texts")
         for place, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(f"texts holds {type(text).__name__} at place {place}; expected texts")

@@ -44,11 +44,8 @@ def lambda_grid(low: float, high: float, n: int = 25) -> np.ndarray:
     n = as_whole(n, "n", at_least=1)
     if low > high:
         raise DataError(f"low is {low} and high {high}; expected low ≤ high")
-    if n == 1:
-        return np.array([np.sqrt(low) * np.sqrt(high)])
-    grid = np.geomspace(low, high, n)
-    grid[[0, -1]] = low, high
-    return grid
+    grid = np.geomspace(low, high, n) if n > 1 else np.array([np.sqrt(low) * np.sqrt(high)])
+    return np.sort(np.clip(grid, low, high))  # rounding leaves that, and the order where both are near each other
 
 
 def nearest_first(lambdas: Iterable[float], current: float) -> list[float]:
@@ -57,7 +54,7 @@ def nearest_first(lambdas: Iterable[float], current: float) -> list[float]:
     Raises DataError for a λ that is not above 0.
     """
     current = check_reg_lambda(current)
-    return sorted(_distinct(lambdas), key=lambda value: abs(np.log(value / current)))
+    return sorted(_distinct(lambdas), key=lambda value: abs(np.log(value) - np.log(current)))
 
 
 def _distinct(lambdas: Iterable[float]) -> list[float]:
@@ -77,7 +74,7 @@ def lambda_path(
     X_new: Features | None = None,
     memory_budget: int | None = None,
 ) -> Iterator[Evaluation]:
-    """`evaluate` for each λ, both variants at the same λ, in the order in which they are given.
+    """`evaluate` for each λ, both variants at the same λ, in the order in which they are given; for equal ones once.
 
     Arguments, and what is raised, as in `evaluation.evaluate`.
     """

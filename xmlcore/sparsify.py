@@ -20,7 +20,7 @@ from numba import njit
 from scipy import sparse
 
 from xmlcore.atomic import whole_file
-from xmlcore.checks import DataError, as_array, as_number
+from xmlcore.checks import DataError, as_array, as_number, check_reg_lambda
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.matrices import Block, Features, as_mask, as_one_block, n_rows
 from xmlcore.metrics import Ruler, measured_metrics
@@ -105,6 +105,7 @@ def weight_sizes(
     factorisation's memory budget. progress: told the share of the labels that is done.
     Raises DataError for λ ≤ 0, a θ that does not fit and a W of another shape.
     """
+    reg_lambda = check_reg_lambda(reg_lambda)
     theta = None if inverse_propensity is None else as_weights(inverse_propensity, fac.n_labels)
     counts = np.zeros(_BINS, dtype=np.int64)
     zeros = 0
@@ -113,7 +114,7 @@ def weight_sizes(
         counts += np.bincount(sizes.view(np.uint32).ravel() >> _DROPPED_BITS, minlength=_BINS)
         zeros += sizes.size - np.count_nonzero(sizes)
     counts[0] -= zeros
-    return WeightSizes(float(reg_lambda), theta, (fac.n_features, fac.n_labels), np.cumsum(counts[::-1])[::-1])
+    return WeightSizes(reg_lambda, theta, (fac.n_features, fac.n_labels), np.cumsum(counts[::-1])[::-1])
 
 
 def compress(
@@ -259,6 +260,7 @@ def _weight_blocks(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of labels with their weights; bytes_beside: what a label needs besides weights, magnitudes and masks."""
     shape = (fac.n_features, fac.n_labels)
+    W = None if W is None else as_array(W, "W")
     if W is not None and W.shape != shape:
         raise DataError(f"W has shape {W.shape}; expected {shape}")
     # For an entry: the weight in float32 and in float64 while it is made, its magnitude, two masks, its bin.

@@ -175,6 +175,7 @@ def test_other_systems_hits_contribute_by_the_same_rule_and_sum_to_their_metric(
         (lambda e, Y: label_table(e, 1, Y[:5], np.ones(20), np.ones(20)), "Y has shape"),
         (lambda e, Y: label_table(e, 1, Y, np.ones(3), np.ones(20)), "label_counts has 3"),
         (lambda e, Y: instance_marks(e, 1, Y, np.ones(3), 5), "label_counts has 3"),
+        (lambda e, Y: instance_marks(e, 1, Y, np.ones(20), "5"), "tail_below is '5'; expected a whole number"),
     ],
 )
 def test_bad_arguments_are_named_with_their_value(call, message):

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xmlcore.analysis import frequency_bins, head_torso_tail, rows_of_label
+from xmlcore.analysis import (
+    contributions,
+    frequency_bins,
+    head_torso_tail,
+    label_table,
+    recall_by_bin,
+    rows_of_label,
+)
 from xmlcore.checks import DataError, as_indices, as_number, as_whole, check_reg_lambda
 from xmlcore.cost import factorization_cost, outline
 from xmlcore.dataset import Dataset
@@ -173,6 +180,13 @@ def test_a_whole_number_of_another_type_is_a_k_that_was_evaluated():
     for k, seen in (("2", "'2'"), (2.5, "2.5"), (3, "3")):
         with pytest.raises(DataError, match=f"^k is {seen}; "):
             rows_of_label(evaluation, k, Y, 3)
+    bins = frequency_bins(np.ones(4))
+    for result in (
+        contributions(evaluation, 2.0, "precision", np.ones(4), bins),
+        recall_by_bin(evaluation, 2.0, Y, bins),
+        label_table(evaluation, 2.0, Y, np.ones(4), np.ones(4)),
+    ):
+        assert repr(result.k) == "2"  # as it is written in titles
 
 
 def test_rows_of_a_projection_may_be_lists():

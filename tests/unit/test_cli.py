@@ -174,11 +174,11 @@ def test_a_terminal_without_greek_gets_the_numbers_too(folder, monkeypatch):
         (["--A", "-1"], "A is -1"),
         (["--features", ""], "features"),
         (["--predictions", "ours.mat"], "predictions go to 'ours.mat'; expected a name in .npz, .txt, .csv"),
+        (["--predictions", "nowhere/a.csv"], "predictions go to 'nowhere/a.csv'; expected a folder that is there"),
     ],
 )
 def test_options_are_looked_at_before_the_work(option, message, capsys, monkeypatch, folder):
-    if option[0] != "--features":
-        monkeypatch.setattr("xmlcore.cli.load_dataset", None)  # it is not called
+    monkeypatch.setattr("xmlcore.cli.load_dataset", None)  # it is not called
     assert main(["evaluate", str(folder), *option]) == 1
     assert message in capsys.readouterr().err
 

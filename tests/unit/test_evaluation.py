@@ -184,7 +184,8 @@ def test_another_systems_shorter_ranking_is_refused_unless_it_is_padded():
     with pytest.raises(DataError, match="top has 1 columns"):
         evaluate_ranking(np.array([[0], [1], [2]]), ruler, (1, 2))
     padded = np.array([[0, -1], [1, -1], [2, -1]])
-    assert evaluate_ranking(padded, ruler, (1, 2)).metrics["precision"] == {1: 1.0, 2: 0.5}
+    for top in (padded, padded.tolist()):
+        assert evaluate_ranking(top, ruler, (1, 2)).metrics["precision"] == {1: 1.0, 2: 0.5}
 
 
 def test_ks_are_sorted_distinct_and_cut():

@@ -334,6 +334,8 @@ def test_what_is_no_list_of_texts_is_refused():
         fitted.from_texts("editor")
     with pytest.raises(DataError, match="texts holds NoneType at place 1; expected texts"):
         fitted.from_texts(["editor", None])
+    with pytest.raises(DataError, match="texts is None; expected a list"):
+        fitted.from_texts(None)
     np.testing.assert_array_equal(
         fitted.from_texts(iter(["editor"])).toarray(), fitted.from_texts(["editor"]).toarray()
     )

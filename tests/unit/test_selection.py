@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -47,9 +47,23 @@ def test_the_grid_has_equal_steps_of_the_logarithm_and_both_ends_exactly():
     assert lambda_grid(1e-200, 1e200, 1) == pytest.approx([1.0])
 
 
+@given(st.floats(1e-300, 1e300), st.sampled_from([1, 1 + 2**-52, 1 + 1e-15, 1 + 1e-9, 7, 1e5]), st.integers(1, 40))
+@example(3.0, 1, 1)
+@example(2.0404600683333986e-07, 1 + 1e-15, 39)
+def test_a_grid_rises_and_stays_between_its_ends_however_near_they_are(low, times, n):
+    high = low * times
+    grid = lambda_grid(low, high, n)
+    assert grid.shape == (n,)
+    assert low <= grid[0] <= grid[-1] <= high
+    assert (np.diff(grid) >= 0).all()
+    assert n == 1 or (grid[0], grid[-1]) == (low, high)
+
+
 def test_the_nearest_value_comes_first_and_the_others_by_distance():
     assert nearest_first([1, 10, 100, 1000, 10], 80) == [100, 10, 1000, 1]
     assert nearest_first([1, 10], 10) == [10, 1]
+    with np.errstate(all="raise"):
+        assert nearest_first([1e-300, 1, 1e300], 1e300) == [1e300, 1, 1e-300]
 
 
 def test_the_path_is_evaluate_at_each_value(problem):

@@ -229,6 +229,8 @@ def test_debtags_keeps_its_metrics_at_a_fiftieth_of_w():
         (lambda fac, X, Y, sizes: sparse_weights(fac, sizes, np.nan), "threshold is nan"),
         (lambda fac, X, Y, sizes: compress(fac, sizes, 0.5, X, make_ruler(Y, None, 1), {}, (1,)), "full lacks"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 0.0), "reg_lambda is 0"),
+        (lambda fac, X, Y, sizes: weight_sizes(fac, -1.0, W=fac.weights(1.0)), "reg_lambda is -1"),
+        (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, W=sparse.csr_array(fac.weights(1.0))), r"W has shape \(\)"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, np.ones(3)), "inverse_propensity has shape"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, W=np.ones((3, 3))), "W has shape"),
         (lambda fac, X, Y, sizes: compress(fac, sizes, [0.5], X, make_ruler(Y[:4], None, 5), {}), "X has 25 rows"),
