@@ -84,7 +84,8 @@ LAYOUT = """<style>
 
 
 # Plotly's own menu button saves a chart in one format, cannot be reached by keyboard and is hidden. These buttons press
-# it, with the format that they name.
+# it, with the format that they name. A saved image has not the page's font: laid out for it, wider letters would run
+# into what follows and be cut.
 IMAGE_BUTTONS = """<div class="image-buttons">
 <button type="button" title="Save as a drawing" aria-label="SVG of {name}">SVG</button>
 <button type="button" title="Save as a picture" aria-label="PNG of {name}">PNG</button></div>"""
@@ -94,10 +95,12 @@ document.onclick = event => {
   const block = button && button.closest("[class*='st-key-chart_']");
   const plot = block && block.querySelector(".js-plotly-plot");
   if (!plot) return;
-  const format = plot._context.toImageButtonOptions.format;
-  plot._context.toImageButtonOptions.format = button.textContent.trim().toLowerCase();
+  const options = plot._context.toImageButtonOptions, font = plot.layout.font, {format} = options, {family} = font;
+  options.format = button.textContent.trim().toLowerCase();
+  font.family = "Helvetica, Arial, sans-serif";
   plot.querySelector(".modebar-btn[data-title^='Download']").click();
-  plot._context.toImageButtonOptions.format = format;
+  Object.assign(options, {format});
+  Object.assign(font, {family});
 };
 </script>"""
 
