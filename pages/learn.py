@@ -91,9 +91,12 @@ def questions() -> None:
             query_params=link(question.settings, part=QUESTIONS_PART, question=number),
         )
         st.markdown(question.look_for)
-        if settings.data != DATA:
-            other = frame.plain_markdown(settings.data)
-            st.info(f"The answers are about {DATA}, and the sidebar is set to {other}. The link changes it.")
+        if (settings.data, settings.features) != (DATA, ""):
+            other = frame.plain_markdown(settings.data) if settings.data != DATA else "other features"
+            st.info(
+                f"The answers are about {DATA} with its usual features, and the sidebar is set to {other}. The link "
+                "changes it."
+            )
         with st.expander("Answer", key=f"answer_{number}"):
             st.markdown(question.answer)
     with right:

@@ -135,16 +135,17 @@ def _objective_numbers(bench: Bench) -> None:
 def _gram_numbers(bench: Bench) -> None:
     words, labels, w = list(bench.example.words), list(bench.example.labels), bench.worked
     left, right = st.columns([4, 3])
+    digits = 0 if _whole(w.gram) else 2
     with left:
         st.markdown("**G = XᵀX**: word meets word")
-        _table(w.gram, words, words, digits=0 if _whole(w.gram) else 2)
+        _table(w.gram, words, words, digits)
     with right:
         st.markdown("**XᵀY**: word meets label")
         _table(w.cross, words, labels, digits=0 if _whole(w.cross) else 2)
     products = " + ".join(f"{row[0]:g}·{row[1]:g}" for row in bench.example.X)
     st.caption(
-        f"Each number is a sum over the documents. *{words[0]}* with *{words[1]}*: {products} = {w.gram[0, 1]:g}. "
-        "Neither table depends on λ."
+        f"Each number is a sum over the documents. *{words[0]}* with *{words[1]}*: {products} = "
+        f"{_number(w.gram[0, 1], digits)}. Neither table depends on λ."
     )
     with st.expander("More words than documents?"):
         st.latex(r"(X^\top X + \lambda I)^{-1} X^\top = X^\top (X X^\top + \lambda I)^{-1}")

@@ -13,6 +13,7 @@ from pages.shared import learn_example, learn_steps
 from pages.shared.learn_questions import DATA, QUESTIONS
 from pages.shared.learn_steps import STEPS
 from pages.shared.settings import LINK_KEY, Settings, link, refusals
+from tests.app.helpers import start
 from xmlcore import Evaluation, RidgeFactorization, evaluate_scores, inverse_propensity, load_dataset, top_k
 from xmlcore.analysis import contributions, frequency_bins
 from xmlcore.toy import EXAMPLE
@@ -147,6 +148,14 @@ def test_a_question_sets_values_that_every_control_accepts(question):
     assert question.settings != Settings(data=DATA)
 
 
+@pytest.mark.parametrize(("features", "told"), [("tfidf+unit", False), ("terms:300+tfidf+unit", True)])
+def test_a_question_tells_that_its_answer_is_about_the_usual_features(features, told):
+    params = {"part": "Five questions", "features": features}
+    app = start(**params).switch_page("pages/learn.py").run()
+    assert not app.exception
+    assert any("the sidebar is set to other features" in each.value for each in app.info) == told
+
+
 def test_there_are_five_questions():
     assert len(QUESTIONS) == 5
 
@@ -255,6 +264,13 @@ def test_a_slider_that_a_step_makes_no_use_of_is_hidden_and_no_other():
             if step.title != "In one line":  # it has a chart, not a table
                 same = all(a.equals(b.value) for a, b in zip(shown, moved.table, strict=True))
                 assert same == (key in hidden), (step.title, key)
+
+
+def test_the_sum_that_explains_the_gram_matrix_is_its_entry_to_the_last_digit():
+    app = run_step(2, toy_words_last=learn_example._words_frame() * 0 + 999)
+    (caption,) = (each.value for each in app.caption if each.value.startswith("Each number is a sum"))
+    assert f" = {5 * 999**2}. Neither" in caption
+    assert app.table[0].value.loc["game", "play"] == str(5 * 999**2)
 
 
 def test_tables_without_any_word_or_label_work_in_every_step():
