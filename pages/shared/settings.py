@@ -188,6 +188,10 @@ def note_refusals(data_names: list[str]) -> None:
         params = {key: ", ".join(st.query_params.get_all(key)) for key in st.query_params}
         st.session_state[REFUSED] = refusals(params, data_names)
         refused = [key for key in ACCEPTED if params.get(key) and _is_refused(key, params[key])]
+        if params.get(HOLD_KEY) and _parse_hold(params[HOLD_KEY]) is None:
+            told = f"hold = {params[HOLD_KEY]} was refused: it is no setting that was held here. Nothing is held."
+            st.session_state[REFUSED].append(told)
+            refused.append(HOLD_KEY)
         if "data" in params and params["data"] not in data_names:  # what else is of that data set says nothing here
             refused += [key for key in ("features", "instance") if key in params and key not in refused]
         for key in refused:

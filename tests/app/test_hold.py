@@ -45,3 +45,15 @@ def test_a_held_setting_is_measured_with_the_present_ruler(held_tie):
 def test_no_difference_is_neither_a_rise_nor_a_fall():
     app = start(A="0")
     assert [metric.delta for metric in app.metric][6:] == ["±0.00"] * 6
+
+
+@pytest.mark.parametrize(
+    "hold", ["of last week", "Debtags~3~false~3~5~1.5~5~false~", ["Debtags~3~false~3~0.55~1.5~5~false~", "x"]]
+)
+def test_a_held_setting_of_a_link_that_cannot_be_taken_is_named_and_nothing_is_held(hold):
+    app = start(hold=hold)
+    assert not app.exception
+    assert "Nothing is held" in app.warning[0].value
+    assert app.session_state["hold"] is None
+    assert "hold" not in app.query_params
+    assert len(start(hold="Debtags~3~false~3~0.55~1.5~5~false~").warning) == 0
