@@ -17,6 +17,7 @@ frame.refuse_others(search=SWITCH)
 answer = answers.answer_at(settings)
 ghost = answers.held_answer(settings)
 bins = frequency_bins(answer.dataset.label_counts, "tens")
+of_data = f"{answer.model.shown_title}; {show.psp_measured_with(answer)}"  # for files whose rows have a λ of their own
 
 
 # The answer: six numbers for each variant.
@@ -111,7 +112,7 @@ def along_lambda(polls: bool) -> None:
                 caption=f"{best} Large markers: the present λ{show.open_ones(ghost)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out. {best}",
                 data=lambda lines=lines, name=name: show.curve_table(lines, "lambda", name).assign(
-                    setting=f"{show.told(answer)}; each row is at its own lambda"
+                    A=settings.A, B=settings.B, of=of_data
                 ),
             )
     st.caption(f"Solid: {answer.rows_text}. Dashed: {paths.held_out_text(answer)}.")
@@ -165,7 +166,8 @@ def reach(polls: bool) -> None:
                     "B": [each.B for each in found],
                     f"{name} (%)": points.precision,
                     f"{ps_name} (%)": points.psprecision,
-                    "of": f"{answer.model.shown_title}, {answer.rows_text}; {show.psp_measured_with(answer)}",
+                    "rows": answer.rows_text,
+                    "of": of_data,
                 }
             ),
         )
