@@ -109,7 +109,12 @@ if others:
         name="compare_contributions",
         caption=f"Where each system's hits come from: the bars of a system sum to its {metric_name}.{repeated}",
         alt=f"Bars: what labels of each training frequency contribute to {metric_name}, for each system",
-        data=partial(pd.DataFrame, {"training instances": bins.names, **heights}),
+        data=partial(
+            show.bars_table,
+            {"training instances": bins.names},
+            f"contribution to {metric_name} (points)",
+            (answer, heights),
+        ),
     )
     st.markdown(f"**How much two systems agree** (% of the {show.first_labels(answer.K)})")
     st.dataframe(

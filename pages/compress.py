@@ -1,7 +1,5 @@
 """Compress: how sparse can W be?"""
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -114,7 +112,9 @@ def of_all_shares(share: float) -> None:
                 caption=f"100 % is {name} with the whole W. Large markers: the share chosen above"
                 f"{show.open_ones(then)}.",
                 alt=f"Curves: the percentage of {name} that is kept against the share of W that is kept",
-                data=partial(show.curve_table, lines, "kept share of W (%)", f"{name} of the full W's"),
+                data=lambda lines=lines, name=name: show.curve_table(
+                    lines, "kept share of W (%)", f"{name} of the full W's"
+                ).assign(setting=show.told(answer)),
             )
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import answers, frame, mirror, show
 from pages.shared import head_tail_labels as labels_of
-from pages.shared.contribution import METRICS, by_bin, contribution_bars, in_percent, in_words
+from pages.shared.contribution import METRICS, by_bin, contribution_bars, held_in_percent, in_percent, in_words
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
 from pages.shared.settings import own_lambda_text, settings_in_link
@@ -69,12 +69,11 @@ def gains_and_losses() -> None:
             f"{show.percent(parts.ps.sum())}, of {answer.rows_text}.",
             alt=f"Bars: what labels of each training frequency contribute to {name}, in points. "
             f"{in_words(bins.names, parts.ridge, parts.ps)}",
-            data=lambda: pd.DataFrame(
-                {
-                    "training instances": bins.names,
-                    "labels": bins.n_labels,
-                    **in_percent(parts.ridge, parts.ps),
-                }
+            data=lambda: show.bars_table(
+                {"training instances": bins.names, "labels": bins.n_labels},
+                f"contribution to {name} (points)",
+                (answer, in_percent(parts.ridge, parts.ps)),
+                (ghost, held_in_percent(held_parts)),
             ),
         )
     with right:
@@ -84,7 +83,7 @@ def gains_and_losses() -> None:
                 in_percent(recall.ridge, recall.ps),
                 x_title="Training instances of the label",
                 y_title=f"Recall@{K} in the bin (%)",
-                held=in_percent(held_recall.ridge, held_recall.ps) if held_recall else None,
+                held=held_in_percent(held_recall),
                 height=340,
             ),
             name="recall_by_frequency",
@@ -92,12 +91,11 @@ def gains_and_losses() -> None:
             f"{'' if K == 1 else 'among '}the {show.first_labels(K)}.",
             alt=f"Bars: recall at {K} of labels of each training frequency, in percent. "
             f"{in_words(bins.names, recall.ridge, recall.ps)}",
-            data=lambda: pd.DataFrame(
-                {
-                    "training instances": bins.names,
-                    "test assignments": recall.assignments,
-                    **in_percent(recall.ridge, recall.ps),
-                }
+            data=lambda: show.bars_table(
+                {"training instances": bins.names, "test assignments": recall.assignments},
+                f"recall@{K} (%)",
+                (answer, in_percent(recall.ridge, recall.ps)),
+                (ghost, held_in_percent(held_recall)),
             ),
         )
 
@@ -118,6 +116,7 @@ def head_torso_and_tail() -> None:
     bins = head_torso_tail(dataset.label_counts, tail_below, head_from)
     parts = by_bin(answer, "precision", bins)
     held_parts = by_bin(ghost, "precision", bins) if ghost else None
+    held_shares = in_percent(held_parts.ridge_shares, held_parts.ps_shares) if held_parts else None
     unseen = int((dataset.label_counts == 0).sum())
     left, right = st.columns(WIDE_AND_NARROW)
     with left:
@@ -142,7 +141,7 @@ def head_torso_and_tail() -> None:
                 in_percent(parts.ridge_shares, parts.ps_shares),
                 x_title="Labels by training frequency",
                 y_title=f"Share of P@{K} (%)",
-                held=in_percent(held_parts.ridge_shares, held_parts.ps_shares) if held_parts else None,
+                held=held_shares,
                 height=360,
                 numbered=True,
                 number_size=SMALL,
@@ -151,12 +150,11 @@ def head_torso_and_tail() -> None:
             caption=shares_caption(parts, f"P@{K}"),
             alt=f"Bars: share of tail, torso and head in P@{K}, in percent. "
             f"{in_words(bins.names, parts.ridge_shares, parts.ps_shares)}",
-            data=lambda: pd.DataFrame(
-                {
-                    "part": bins.names,
-                    "labels": bins.n_labels,
-                    **in_percent(parts.ridge_shares, parts.ps_shares),
-                }
+            data=lambda: show.bars_table(
+                {"part": bins.names, "labels": bins.n_labels},
+                f"share of P@{K} (%)",
+                (answer, in_percent(parts.ridge_shares, parts.ps_shares)),
+                (ghost, held_shares),
             ),
         )
 
@@ -180,7 +178,12 @@ def labels() -> None:
         st.caption(found_text(len(every), len(shown), text.strip()), width="stretch")
         st.download_button(
             "CSV",
-            data=lambda: labels_of.labels_frame(table, names, every).to_csv(index=False).encode(),
+            data=lambda: (
+                labels_of.labels_frame(table, names, every)
+                .assign(setting=f"{show.told(answer)}; K = {K}")
+                .to_csv(index=False)
+                .encode()
+            ),
             file_name="labels.csv",
             mime="text/csv",
             key="labels_csv",

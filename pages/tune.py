@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import answers, behind, frame, paths, sample, search, show
-from pages.shared.contribution import by_bin, contribution_bars, in_percent, in_words
+from pages.shared.contribution import by_bin, contribution_bars, held_in_percent, in_percent, in_words
 from pages.shared.settings import SWITCH
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS, curves, tradeoff
@@ -17,6 +17,7 @@ frame.refuse_others(search=SWITCH)
 answer = answers.answer_at(settings)
 ghost = answers.held_answer(settings)
 bins = frequency_bins(answer.dataset.label_counts, "tens")
+of_data = f"{answer.model.shown_title}; {show.psp_measured_with(answer)}"  # for files whose rows have a λ of their own
 
 
 # The answer: six numbers for each variant.
@@ -24,18 +25,22 @@ show.cards(answer, ghost)
 
 # Where the hits come from: contributions by label frequency, to P@K and to PSP@K.
 for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
-    parts = by_bin(answer, metric, bins)
+    parts, held = by_bin(answer, metric, bins), by_bin(ghost, metric, bins) if ghost else None
     name = f"{SHORT_NAMES[metric]}@{answer.K}"
     before, after = show.percent(parts.ridge.sum()), show.percent(parts.ps.sum())
     with column:
         show.chart(
-            contribution_bars(parts, by_bin(ghost, metric, bins) if ghost else None, height=270),
+            contribution_bars(parts, held, height=270),
             name=f"contributions_{metric}",
             caption=f"The bars sum to {name}: {before} and, with PS, {after}.",
             alt=f"Bars: what labels of each training frequency contribute to {name}, in points. "
             f"{in_words(bins.names, parts.ridge, parts.ps)}",
-            data=lambda parts=parts: pd.DataFrame(
-                {"training instances": bins.names, **in_percent(parts.ridge, parts.ps)}
+            data=partial(
+                show.bars_table,
+                {"training instances": bins.names},
+                f"contribution to {name} (points)",
+                (answer, in_percent(parts.ridge, parts.ps)),
+                (ghost, held_in_percent(held)),
             ),
         )
 show.notes(answer)
@@ -106,7 +111,9 @@ def along_lambda(polls: bool) -> None:
                 name=f"path_{metric}",
                 caption=f"{best} Large markers: the present λ{show.open_ones(ghost)}.",
                 alt=f"Curves: {name} of both variants against λ, on test instances and held out. {best}",
-                data=partial(show.curve_table, lines, "lambda", name),
+                data=lambda lines=lines, name=name: show.curve_table(lines, "lambda", name).assign(
+                    A=settings.A, B=settings.B, of=of_data
+                ),
             )
     st.caption(f"Solid: {answer.rows_text}. Dashed: {paths.held_out_text(answer)}.")
 
@@ -152,7 +159,17 @@ def reach(polls: bool) -> None:
             f"present setting{show.open_ones(ghost)}. Worse settings lie outside; double-click to see all. Of "
             f"{answer.rows_text}: a setting chosen by these numbers will look better here than on new data.",
             alt=f"Dots: settings of λ, A and B by {name} and {ps_name}, with the frontier of the best ones",
-            data=lambda: pd.DataFrame({"setting": points.names, name: points.precision, ps_name: points.psprecision}),
+            data=lambda: pd.DataFrame(
+                {
+                    "lambda": [each.reg_lambda for each in found],  # to the last digit: as named, it is rounded
+                    "A": [each.A for each in found],
+                    "B": [each.B for each in found],
+                    f"{name} (%)": points.precision,
+                    f"{ps_name} (%)": points.psprecision,
+                    "rows": answer.rows_text,
+                    "of": of_data,
+                }
+            ),
         )
 
 

@@ -25,6 +25,11 @@ def in_percent(ridge: np.ndarray, ps: np.ndarray) -> dict[str, np.ndarray]:
     return {RIDGE: 100 * ridge, RIDGE_PS: 100 * ps}
 
 
+def held_in_percent(held: Contributions | None) -> dict[str, np.ndarray] | None:
+    """The contributions of a held setting, where there is one, as the figures take them."""
+    return in_percent(held.ridge, held.ps) if held else None
+
+
 def in_words(names: Sequence[str], ridge: np.ndarray, ps: np.ndarray) -> str:
     """Bars of both variants, given as fractions, for who hears the page: "1–9: 0.21, with PS 1.85; ...".
 
@@ -49,7 +54,7 @@ def contribution_bars(
         in_percent(parts.ridge, parts.ps),
         x_title="Training instances of the label",
         y_title=f"Contribution to {SHORT_NAMES[parts.metric]}@{parts.k} (points)",
-        held=in_percent(held.ridge, held.ps) if held else None,
+        held=held_in_percent(held),
         height=height,
         numbered=numbered,
     )

@@ -14,7 +14,7 @@ import streamlit as st
 from pages.shared import data_code, sources
 from pages.shared.answers import CARD_KS, scores_on_test
 from pages.shared.model import Model
-from pages.shared.settings import Settings, settings_text
+from pages.shared.settings import Settings, lambda_text, settings_text
 from xmlcore import Dataset, inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.predictions import predictions_from_scores, write_predictions
@@ -78,7 +78,7 @@ def _predictions(model: Model, settings: Settings) -> None:
                 st.download_button(
                     f"Predictions of {variant}, {format}",
                     data=lambda variant=variant, format=format: predictions_file(model, settings, variant, format),
-                    file_name=f"{_file_name(model.full.name)}-{_file_name(variant)}.{ending}",
+                    file_name=f"{predictions_name(model.full.name, settings, variant)}.{ending}",
                     mime="application/octet-stream" if format == "npz" else "text/plain",
                     key=f"predictions_{variant}_{format}",
                     on_click="ignore",
@@ -91,6 +91,14 @@ def _predictions(model: Model, settings: Settings) -> None:
         f"Predictions: the first {counted(labels, 'label')} of each of {counted(whole, 'test instance')}, in their "
         f"order, with scores (with PS, s·θ), at {settings_text(settings)}. Compare reads them back."
     )
+
+
+def predictions_name(data_name: str, settings: Settings, variant: str) -> str:
+    """A file's name with all that a variant's predictions depend on: Compare shows it as the system's."""
+    name = f"{_file_name(data_name)}-{_file_name(variant)}-lambda-"
+    if variant == RIDGE:
+        return f"{name}{lambda_text(settings.reg_lambda)}"
+    return f"{name}{lambda_text(settings.reg_lambda_ps)}-A-{settings.A:g}-B-{settings.B:g}"
 
 
 def _depth(settings: Settings) -> int:

@@ -171,7 +171,9 @@ def _charts(
                 name=name,
                 caption=caption,
                 alt=_alt(kind, label_name, names, part, digits),
-                data=lambda part=part, names=names, kind=kind: _frame(part, names, kind),
+                data=lambda part=part, names=names, kind=kind: _frame(part, names, kind).assign(
+                    of=f"{label_name} for {subject.name} by {variant}", setting=show.told(answer)
+                ),
             )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from pages.shared import answers, show
-from pages.shared.contribution import by_bin, contribution_bars, in_percent, in_words
+from pages.shared.contribution import by_bin, contribution_bars, held_in_percent, in_percent, in_words
 from pages.shared.settings import settings_text
 from pages.shared.show import FOUR_NUMBERS, MARKS
 from xmlcore.analysis import frequency_bins
@@ -67,7 +66,8 @@ def contribution_chart(
     bins = frequency_bins(answer.dataset.label_counts, "tens")
     parts = by_bin(answer, metric, bins, k)
     bars = in_percent(parts.ridge, parts.ps)
-    figure = contribution_bars(parts, by_bin(ghost, metric, bins, k) if ghost else None, height, numbered=for_a_room)
+    held = by_bin(ghost, metric, bins, k) if ghost else None
+    figure = contribution_bars(parts, held, height, numbered=for_a_room)
     if for_a_room:  # the names too, which then may need room below
         figure.update_layout(font_size=ROOM_FONT, margin_l=96)
         figure.update_xaxes(tickfont_size=ROOM_FONT, title_font_size=ROOM_FONT, tickangle=None, automargin=True)
@@ -81,7 +81,12 @@ def contribution_chart(
         caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}"
         f"{'' if for_a_room else sums}, on {answer.rows_text}.{of_k}{of_psp}",
         alt=f"Contribution to {name} by training frequency, in points: {in_words(bins.names, parts.ridge, parts.ps)}",
-        data=lambda: pd.DataFrame({"training instances": bins.names, **bars}),
+        data=lambda: show.bars_table(
+            {"training instances": bins.names},
+            f"contribution to {name} (points)",
+            (answer, bars),
+            (ghost, held_in_percent(held)),
+        ),
         height="stretch" if for_a_room else "content",
         one_line=for_a_room,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -182,6 +183,27 @@ def curve_table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
         if line.x.size
     ]
     return pd.concat(parts) if parts else pd.DataFrame(columns=["variant", "rows", x_name, f"{y_name} (%)"])
+
+
+def told(answer: Answer) -> str:
+    """What an answer's numbers are of, for a file: data set, rows, setting and ruler."""
+    title, settings = answer.model.shown_title, settings_text(answer.settings)
+    return f"{title}, {answer.rows_text}, {settings}; {psp_measured_with(answer)}"
+
+
+def bars_table(
+    rows: dict[str, object], what: str, *shown: tuple[Answer | None, dict[str, np.ndarray] | None]
+) -> pd.DataFrame:
+    """Bars of both variants as rows, at the present setting and, where there is one, at the held one.
+
+    rows: what is known of each bin, by column. what: the bars' number with its unit. shown: answers with their bars.
+    """
+    return pd.concat(
+        pd.DataFrame({**rows, "variant": variant, what: values, "setting": told(answer)})
+        for answer, bars in shown
+        if answer is not None
+        for variant, values in bars.items()
+    )
 
 
 def percent(fraction: float) -> str:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import answers, comparison, model, sources
 from pages.shared.data_code import code_text
-from pages.shared.data_export import PREDICTION_FILES, WRITERS, predictions_file, zipped
+from pages.shared.data_export import PREDICTION_FILES, WRITERS, predictions_file, predictions_name, zipped
 from pages.shared.settings import Settings
 from tests.app.helpers import data_page, small, start, texts
 from xmlcore import Dataset
@@ -195,3 +195,9 @@ def test_each_variant_is_offered_in_each_format():
         f"Predictions of {variant}, {format}" in labels for variant in (RIDGE, RIDGE_PS) for format in PREDICTION_FILES
     ] == [True] * 4
     assert "the first 5 labels of each of 6,131 test instances" in texts(app)
+
+
+def test_predictions_at_different_settings_have_different_names():
+    own = Settings("my data", reg_lambda=8, own_lambda_ps=True, reg_lambda_ps=0.25, A=0.7, B=2)
+    assert predictions_name("my data", own, RIDGE) == "my-data-xml-ridge-lambda-8"
+    assert predictions_name("my data", own, RIDGE_PS) == "my-data-xml-ridge-with-ps-lambda-0.25-A-0.7-B-2"

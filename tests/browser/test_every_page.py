@@ -4,6 +4,7 @@ import io
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -127,7 +128,74 @@ def test_a_chart_of_the_dark_theme_is_saved_dark_on_white_as_vectors_as_a_pictur
     assert inks
     assert all(int(part) < 100 for ink in inks for part in ink)
     assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "CSV").read_text().splitlines()[0] == "training instances,XML-ridge,XML-ridge with PS"
+    header = "training instances,variant,contribution to P@5 (points),setting"
+    assert (tmp_path / "CSV").read_text().splitlines()[0] == header
+
+
+LEGEND = """() => [...document.querySelectorAll(".legend .traces")].map(entry => {
+    const box = part => entry.querySelector(part).getBoundingClientRect();
+    const frame = document.querySelector(".legend .bg").getBoundingClientRect();
+    return [box(".legendsymbols").left, box(".legendtext").left, box(".legendtext").right, frame.right];
+})"""
+
+
+def test_the_legend_of_a_saved_chart_has_room_for_its_names_where_the_pages_font_is_not(
+    server, visit, browser_context, tmp_path
+):
+    page = visit(f"{server.url}/?reg_lambda=8&hold=Debtags~3~false~3~0.55~1.5~5~false~", width=1600)  # in one row
+    block = page.locator(".st-key-chart_contributions_precision")
+    block.locator(".js-plotly-plot .main-svg").first.wait_for()
+    with page.expect_download() as saved:
+        block.get_by_role("button", name="SVG").click()
+    saved.value.save_as(tmp_path / "chart.svg")
+    viewer = browser_context.new_page()
+    viewer.set_content((tmp_path / "chart.svg").read_text())
+    symbols, lefts, rights, frames = zip(*viewer.evaluate(LEGEND), strict=True)
+    viewer.close()
+    assert len(symbols) == 3  # both variants and what is held
+    assert all(symbol < left for symbol, left in zip(symbols, lefts, strict=True))
+    assert all(right < symbol for right, symbol in zip(rights, symbols[1:], strict=False))
+    assert rights[-1] <= frames[-1]
+
+
+SETTING = (
+    "Debtags, 6,131 test instances, λ = 8, A = 0.7, B = 2; PSP measured with A = 0.55, B = 1.5 at any setting",
+    "Debtags, 6,131 test instances, λ = 3, A = 0.55, B = 1.5; PSP measured with A = 0.55, B = 1.5 at any setting",
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "chart", "number", "n_held"),
+    [
+        ("", "contributions_psprecision", "contribution to PSP@4 (points)", 10),
+        ("lecture", "contributions_PSP_at_5", "contribution to PSP@5 (points)", 10),
+        ("head_and_tail", "gains_by_frequency", "contribution to P@4 (points)", 28),
+        ("head_and_tail", "recall_by_frequency", "recall@4 (%)", 28),
+        ("head_and_tail", "shares_of_head_and_tail", "share of P@4 (%)", 6),
+        ("compress", "sparse_precision", "P@4 of the full W's (%)", 0),
+        ("instances", "explain_features", "contribution", 0),
+    ],
+)
+def test_the_numbers_of_a_chart_are_saved_with_what_they_are_and_at_which_setting_the_held_ones_too(
+    server, visit, path, chart, number, n_held
+):
+    page = visit(f"{server.url}/{path}?reg_lambda=8&A=0.7&B=2&K=4&hold=Debtags~3~false~3~0.55~1.5~5~false~")
+    block = page.locator(f".st-key-chart_{chart}")
+    block.wait_for()
+    page.wait_for_function("!document.querySelector(\"[data-testid='stProgress']\")", timeout=60_000)
+    wait_until_idle(page)
+    with page.expect_download() as saved:
+        block.get_by_role("button", name="CSV").click()
+    table = pd.read_csv(saved.value.path())
+    held = table[table["setting"] == SETTING[1]]
+    assert number in table
+    assert len(held) == n_held
+    assert set(table["setting"]) == set(SETTING if n_held else SETTING[:1])
+    if number.startswith("contribution to"):
+        sums = table[table["setting"] == SETTING[0]].groupby("variant")[number].sum().map("{:.2f} %".format)
+        page.goto(f"{server.url}/{'' if path == 'lecture' else path}?reg_lambda=8&A=0.7&B=2&K={number[-10]}")
+        wait_until_idle(page)
+        assert all(each.removesuffix(" %") in page.get_by_test_id("stMain").inner_text() for each in sums)
 
 
 LEGEND = """() => [...document.querySelectorAll(".legend .traces")].map(entry => {
