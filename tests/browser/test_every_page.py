@@ -198,32 +198,6 @@ def test_the_numbers_of_a_chart_are_saved_with_what_they_are_and_at_which_settin
         assert all(each.removesuffix(" %") in page.get_by_test_id("stMain").inner_text() for each in sums)
 
 
-LEGEND = """() => [...document.querySelectorAll(".legend .traces")].map(entry => {
-    const box = part => entry.querySelector(part).getBoundingClientRect();
-    const frame = document.querySelector(".legend .bg").getBoundingClientRect();
-    return [box(".legendsymbols").left, box(".legendtext").left, box(".legendtext").right, frame.right];
-})"""
-
-
-def test_the_legend_of_a_saved_chart_has_room_for_its_names_where_the_pages_font_is_not(
-    server, visit, browser_context, tmp_path
-):
-    page = visit(f"{server.url}/?reg_lambda=8&hold=Debtags~3~false~3~0.55~1.5~5~false~", width=1600)  # in one row
-    block = page.locator(".st-key-chart_contributions_precision")
-    block.locator(".js-plotly-plot .main-svg").first.wait_for()
-    with page.expect_download() as saved:
-        block.get_by_role("button", name="SVG").click()
-    saved.value.save_as(tmp_path / "chart.svg")
-    viewer = browser_context.new_page()
-    viewer.set_content((tmp_path / "chart.svg").read_text())
-    symbols, lefts, rights, frames = zip(*viewer.evaluate(LEGEND), strict=True)
-    viewer.close()
-    assert len(symbols) == 3  # both variants and what is held
-    assert all(symbol < left for symbol, left in zip(symbols, lefts, strict=True))
-    assert all(right < symbol for right, symbol in zip(rights, symbols[1:], strict=False))
-    assert rights[-1] <= frames[-1]
-
-
 def test_a_chart_of_the_dark_theme_keeps_the_pages_ground_while_it_fades(server, visit):
     page = visit(server.url, dark=True)
     plot = page.locator(".st-key-chart_contributions_precision .js-plotly-plot")
