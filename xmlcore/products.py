@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
-from numba import config, njit
+from numba import config
 from scipy import sparse
 
+from xmlcore.compiled import compiled
 from xmlcore.matrices import Block
 
 SCATTERED_AS_DENSE = 40
@@ -50,7 +51,7 @@ def _sparse_times_dense(A: sparse.csr_array, B: np.ndarray, out: np.ndarray) -> 
     over_rows(lambda start, stop: _add_sparse_rows(*arrays, start, stop), out.shape[0], A.nnz * out.shape[1])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
     """Four entries at a time: the four rows of a large B are then fetched from memory side by side."""
     total = np.empty(B.shape[1])
@@ -72,7 +73,7 @@ def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
             out[i, j] = total[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _dense_times_columns(A, indptr, indices, data, out, start, stop):
     """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
     inner = A.shape[1]
