@@ -18,7 +18,7 @@ from pages.shared.settings import Settings
 from tests.app.helpers import CACHES, SECONDS, cards, only_data_set, start, until
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
-from xmlcore.store import Store
+from xmlcore.store import Store, put_features
 from xmlcore.synthetic import make_dataset
 from xmlcore.units import in_units
 
@@ -141,6 +141,19 @@ def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest
         assert "the disk is full" in status(app)
         assert ("factorised in" in status(app)) == (largest_in_a_thread == 5_000)
         assert cards(app) == before
+
+
+def test_data_that_does_not_fit_the_cache_all_at_once_is_told_before_a_process_begins(monkeypatch, tmp_path):
+    features = Store(tmp_path / "features")
+    put_features(features, "X", MADE.X_train)
+    kept = Store(tmp_path / "cache", max_bytes=features.size() + 1_000)
+    monkeypatch.setattr(model, "FLOAT64_LIMIT", 100)
+    monkeypatch.setattr(model, "store", lambda: kept)
+    app = start()
+    until(lambda: the_model().ready or the_model().progress.error)
+    app.run()
+    assert "not factorised (the data does not fit all at once into the cache, which may hold" in status(app)
+    assert the_model().task is None
 
 
 def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatch):
