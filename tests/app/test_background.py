@@ -214,6 +214,18 @@ def test_the_time_for_which_a_factorisation_waited_for_its_turn_is_not_its_own(m
     assert of.progress.seconds < 500
 
 
+def test_the_time_for_which_a_process_waited_in_the_queue_is_not_told_as_its_own(monkeypatch):
+    task = SimpleNamespace(state="running", message="stage", elapsed=7.0, estimate=90.0, share=0.07, cancel=None)
+    of = SimpleNamespace(begun=True, ready=False, form="XᵀX", size=9, task=task, progress=model.Progress())
+    of.progress.started -= 1000
+    told = []
+    monkeypatch.setattr(status_line.model, "model_of", lambda *_: of)
+    monkeypatch.setattr(status_line.frame, "fragment", lambda function, run_every: function)
+    monkeypatch.setattr(status_line.st, "caption", lambda text, **_: told.append(text))
+    status_line.line(Settings(data=TITLE))
+    assert "being factorised for 7 s of about 90 s, an estimate (stage)" in told[0]
+
+
 def test_a_factorisation_that_waits_for_its_turn_is_not_told_as_being_made(monkeypatch):
     monkeypatch.setattr(model, "store", lambda: None)
     monkeypatch.setattr(model, "UNQUEUED_SIZE", 0)
