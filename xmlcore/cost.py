@@ -38,9 +38,9 @@ _DENSE_SVD_OVERSAMPLES, _DENSE_SVD_PRODUCTS = 10, 12  # scikit-learn's: five pow
 # Of a sparse X, `range_finder`: twice four passes, the Ritz values, and what applies the directions to all rows.
 _SVD_PRODUCTS = 14
 _SVD_FACTORS, _SVD_SMALL = 40, 300  # operations on D×k and on k×k, each times its size and k
-# The matrix, and two of its size that the divide-and-conquer driver wants; the eigenvectors beside these, where a
-# decomposition in float32 is refined in nearly all directions, and the Gram matrix that `DirectSolver` keeps meanwhile.
-_WORKSPACE = {"float64": 3, "float32": 5}
+# The matrix, two of its size that the divide-and-conquer driver wants, and the Gram matrix that `DirectSolver` keeps
+# meanwhile; the eigenvectors beside these, where a decomposition in float32 is refined in nearly all directions.
+_WORKSPACE = {"float64": 4, "float32": 5}
 _MARGIN = 0.85  # of the free memory: interpreter, other visitors, and the system want some
 _LADDERS = {
     "svd": (3000, 2000, 1000, 500, 300, 100),

@@ -1,17 +1,22 @@
 """Data sets of other people's, fetched once into a cache on disk.
 
-A download that fails leaves nothing behind: files arrive under a temporary name, are compared with their checksum
-where one is known, and only then get their own name.
+A download that fails leaves nothing behind: files arrive in a scratch folder, are compared with their checksum, or with
+the one that gzip keeps where no other is known, and only then get their place. What a killed process leaves in such a
+folder is removed by the next download.
 """
 
 from __future__ import annotations
 
+import gzip
+import os
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pooch
 from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, RequestException, Timeout
 
+from xmlcore.atomic import scratch_in
 from xmlcore.checks import DataError
 from xmlcore.store import default_folder
 
@@ -19,10 +24,6 @@ CHUNK = 1 << 16
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/43f6389095ad71984264db4387a8074b22bc7d4a/data/multi-label"
 PECOS = "https://archive.org/download/pecos-dataset/xmc-base"
 ADVICE = "Try again later, or fetch the files in another way and upload them."
-
-
-# Each file that arrives would be a line in the server's log otherwise.
-pooch.get_logger().setLevel("WARNING")
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,12 @@ DOWNLOADS: dict[str, tuple[RemoteFile, ...]] = {
 
 
 def is_downloaded(name: str) -> bool:
-    """Whether all files of a data set are in the cache."""
-    folder = default_folder() / "downloads" / name
-    return all((folder / file.name).is_file() for file in DOWNLOADS[name])
+    """Whether all files of a data set are in the cache; False where there is no cache that can be read."""
+    try:
+        folder = default_folder() / "downloads" / name
+    except RuntimeError:  # there is no home directory
+        return False
+    return all(os.path.isfile(folder / file.name) for file in DOWNLOADS[name])
 
 
 def fetch(name: str, files: tuple[RemoteFile, ...], progress: DownloadProgress | None = None) -> list[Path]:
@@ -118,7 +122,10 @@ def fetch(name: str, files: tuple[RemoteFile, ...], progress: DownloadProgress |
     """
     progress = progress if progress is not None else DownloadProgress()
     progress.files, progress.files_done = len(files), 0
-    root = default_folder()
+    try:
+        root = default_folder()
+    except RuntimeError as error:
+        raise DataError(f"{name} could not be stored: {error} Set XMLCORE_CACHE to a folder of your own") from error
     folder = root / "downloads" / name
     paths = []
     for file in files:
@@ -131,19 +138,42 @@ def fetch(name: str, files: tuple[RemoteFile, ...], progress: DownloadProgress |
             raise DataError(f"{name} could not be downloaded: {_reason(error, file)}. {ADVICE}") from error
         except OSError as error:
             raise DataError(f"{name} could not be stored in {folder}: {error.strerror or error}") from error
-        except ValueError as error:  # pooch's way to say that the checksum is another
-            raise DataError(
-                f"{name} was not loaded: {file.address} holds another file than the one expected, with the SHA-256 "
-                f"{file.sha256}; what arrived was deleted. {ADVICE}"
-            ) from error
+        except _AnotherFile as error:
+            raise DataError(f"{name} was not loaded: {file.address} {error}; it was deleted. {ADVICE}") from error
+        except ValueError as error:  # a length that is no number, an address that is none in a redirection
+            raise DataError(f"{name} could not be downloaded: {file.address}: {error}. {ADVICE}") from error
         progress.files_done += 1
     return paths
 
 
+class _AnotherFile(ValueError):
+    """What is wrong with a file that has arrived, after its address."""
+
+
 def _fetch_one(file: RemoteFile, folder: Path, progress: DownloadProgress) -> Path:
-    known = None if file.sha256 is None else f"sha256:{file.sha256}"
-    downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK)
-    return Path(pooch.retrieve(file.address, known_hash=known, fname=file.name, path=folder, downloader=downloader))
+    path = folder / file.name
+    if path.is_file() and file.sha256 in (None, pooch.file_hash(str(path))):
+        return path
+    with scratch_in(folder) as scratch:
+        arrived = scratch / file.name
+        arrived.touch(mode=0o600)
+        pooch.HTTPDownloader(progressbar=progress, chunk_size=CHUNK)(file.address, str(arrived), None)
+        if file.sha256 not in (None, pooch.file_hash(str(arrived))):
+            raise _AnotherFile(f"holds another file than the one expected, with the SHA-256 {file.sha256}")
+        if file.sha256 is None and file.name.endswith(".gz"):
+            _refuse_cut(arrived)
+        os.replace(arrived, path)
+    return path
+
+
+def _refuse_cut(path: Path) -> None:
+    """Raises _AnotherFile where it is no whole gzip file: kept, it would be read, and found damaged, ever after."""
+    try:
+        with gzip.open(path) as unpacked:
+            while unpacked.read(CHUNK):
+                pass
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise _AnotherFile(f"gave a file that is cut short or no gzip file ({error})") from error
 
 
 def _reason(error: RequestException, file: RemoteFile) -> str:

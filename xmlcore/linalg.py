@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.linalg import norm
 
 from xmlcore.checks import DataError
+from xmlcore.compiled import compiled
 from xmlcore.lapack import add_syrk, cholesky_factor, cholesky_solve_factored
 from xmlcore.matrices import Block
 from xmlcore.products import chunks, compiled_parts, multiply, multiply_transposed, over_rows, times_sparse
@@ -35,7 +35,7 @@ def warm_up() -> None:
     times_sparse(np.eye(8, dtype=np.float32), block)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_row_products(indptr, indices, data, t_indptr, t_indices, t_data, lower, out, start, stop):
     """out[i, j] += <row i of A, row j of B>, A in CSR and B given by columns; only j ≤ i where `lower`."""
     n = out.shape[0]

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_whole
+from xmlcore.compiled import compiled
 from xmlcore.matrices import as_labels
 from xmlcore.propensity import as_weights
 
@@ -249,7 +249,7 @@ def _frozen(array: np.ndarray, dtype: type) -> np.ndarray:
     return view
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _find(top, pointers, relevant, found):
     for i in range(top.shape[0]):
         labels = relevant[pointers[i] : pointers[i + 1]]
@@ -260,7 +260,7 @@ def _find(top, pointers, relevant, found):
             found[i, j] = hit
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_best(pointers, relevant, theta, discount, best, best_discounted):
     """Add over the rows the best possible sums of θ, and of discounted θ over c_i, for K = 1…k."""
     k = best.size

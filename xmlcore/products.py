@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
-from numba import config, njit
+from numba import config
 from scipy import sparse
 
+from xmlcore.compiled import compiled
 from xmlcore.matrices import Block
 
 SCATTERED_AS_DENSE = 40
@@ -50,7 +51,7 @@ def _sparse_times_dense(A: sparse.csr_array, B: np.ndarray, out: np.ndarray) -> 
     over_rows(lambda start, stop: _add_sparse_rows(*arrays, start, stop), out.shape[0], A.nnz * out.shape[1])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
     """Four entries at a time: the four rows of a large B are then fetched from memory side by side."""
     total = np.empty(B.shape[1])
@@ -72,7 +73,7 @@ def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
             out[i, j] = total[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _dense_times_columns(A, indptr, indices, data, out, start, stop):
     """out = A S with A dense and S given by columns, for sixteen rows of A at a time: one index, sixteen products."""
     inner = A.shape[1]
@@ -112,21 +113,24 @@ def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
 
 def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:
     """X B, rows×k, for X of N columns in blocks and B of shape (N, k); summed in float64, returned as `dtype`."""
-    out: np.ndarray | None = None
-    start = 0
-    for block in X:
-        part = B[start : start + block.shape[1]]
-        start += block.shape[1]
-        product = np.empty((block.shape[0], B.shape[1]), dtype if len(X) == 1 else np.float64)
-        if sparse.issparse(block):
-            _sparse_times_dense(block, part, product)
-        else:
-            _dense_product(block, part, product)
-        if out is None:
-            out = product
-        else:
-            out += product
-    return out.astype(dtype, copy=False)
+    out = np.empty((X[0].shape[0], B.shape[1]), dtype)
+    if len(X) == 1:
+        _block_product(X[0], B, out)
+        return out
+    edges = np.cumsum([0, *(block.shape[1] for block in X)])
+    for rows in chunks(out.shape[0]):  # several blocks are summed in float64: twice out or more, were it all rows
+        total = np.zeros((rows.stop - rows.start, B.shape[1]))
+        for block, start, stop in zip(X, edges[:-1], edges[1:], strict=True):
+            product = np.empty_like(total)
+            _block_product(block[rows], B[start:stop], product)
+            total += product
+        out[rows] = total
+    return out
+
+
+def _block_product(block: Block, B: np.ndarray, out: np.ndarray) -> None:
+    """out = X B for one block."""
+    (_sparse_times_dense if sparse.issparse(block) else _dense_product)(block, B, out)
 
 
 def _dense_product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:

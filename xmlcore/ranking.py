@@ -14,10 +14,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from xmlcore.checks import DataError, as_array, as_indices, as_whole
+from xmlcore.compiled import compiled
 from xmlcore.matrices import as_mask
 from xmlcore.products import over_rows
 from xmlcore.propensity import as_weights
@@ -161,7 +161,7 @@ def _rank(
         raise DataError(f"scores holds {scores[row, label]} in row {row}, label {label}; expected finite numbers")
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sweep(row, theta, maxima, maxima_ps, nought):
     """The largest score and product of each lane; False where a score is NaN or infinite, or a product overflows."""
     lanes = maxima.size
@@ -186,7 +186,7 @@ def _sweep(row, theta, maxima, maxima_ps, nought):
     return finite
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _insert(value, label, values, labels, k):
     """Keep the pair among the k best: values fall, and equal values go by rising label."""
     place = k
@@ -200,7 +200,7 @@ def _insert(value, label, values, labels, k):
         labels[place] = label
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
     """Fill best with the labels of the highest scores, or products where theta is given, whose mask is not mark.
 
@@ -230,7 +230,7 @@ def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
         best[j] = labels[j]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _rank_rows(scores, theta, pointers, masked, lanes, top, top_ps):
     """Rank every row; returns the first that holds NaN, infinity or an overflowing product, else -1."""
     rows, n_labels = scores.shape

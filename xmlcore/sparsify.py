@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from xmlcore.atomic import whole_file
 from xmlcore.checks import DataError, as_array, as_number, check_reg_lambda
+from xmlcore.compiled import compiled
 from xmlcore.evaluation import cut_ks, evaluate_ranking
 from xmlcore.matrices import Block, Features, as_mask, as_one_block, n_rows
 from xmlcore.metrics import Ruler, measured_metrics
@@ -337,7 +337,7 @@ def _add_product(blocks: tuple[Block, ...], weights: sparse.csr_array, scores: n
         over_rows(lambda a, b, arrays=arrays: _add_rows(*arrays, scores, a, b), scores.shape[0], work)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_rows(x_pointers, features, x_values, w_pointers, labels, w_values, scores, start, stop):
     for i in range(start, stop):
         out = scores[i]

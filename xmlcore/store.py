@@ -283,6 +283,18 @@ def put_features(store: Store, key: str, X: Features) -> bool:
     return store.put(key, arrays, {"shapes": shapes, "single": not isinstance(X, (list, tuple))})
 
 
+def put_all_features(store: Store, parts: Mapping[str, Features]) -> None:
+    """Keeps features and labels, by their keys, for another process that needs all of them; what is there stays.
+
+    Raises DataError, saying why, where they cannot be kept, each or all at once.
+    """
+    for key, X in parts.items():
+        if store.get(key) is None and not put_features(store, key, X):
+            raise DataError(store.notices[-1])
+    if not all(map(store.has, parts)):  # the last has pushed out the first
+        raise DataError(f"the data does not fit all at once into the cache, which may hold {in_units(store.max_bytes)}")
+
+
 def get_features(store: Store, key: str) -> Features | None:
     """What `put_features` kept under the key, memory-mapped and read-only, in the same form; None where it is gone."""
     found = store.get(key)

@@ -114,6 +114,8 @@ def _state(answer: Answer, baseline: Baseline) -> str:
         return f"{task.elapsed:.0f} s: {task.message}."
     if task.state == "cancelled":
         return "Stopped by a visitor before it was done."
+    if task.state == "done":  # somebody has cleared the cache before this page looked, or it had to make room
+        return "Trained, but what it predicted is no longer in the cache on disk."
     return f"{task.state.capitalize()}: {task.message}."
 
 

@@ -41,7 +41,7 @@ from xmlcore.jobs import factorize
 from xmlcore.memory import default_memory_budget, free_memory
 from xmlcore.progress import Progress as Told
 from xmlcore.progress import unheard
-from xmlcore.store import Store, StoreError, put_features
+from xmlcore.store import Store, StoreError, put_all_features
 
 # A λ is answered on as many test instances as one product of so many operations, and so many scores, allow.
 SAMPLE_OPERATIONS, SAMPLE_SCORES = 1.2e11, 60e6
@@ -166,8 +166,7 @@ class Model:
 
     def _factorize_elsewhere(self, kept: Store) -> None:
         features, labels, result = (self._key(what) for what in ("features", "labels", "factorization"))
-        if not (put_features(kept, features, self.full.X_train) and put_features(kept, labels, self.full.Y_train)):
-            raise DataError(kept.notices[-1])
+        put_all_features(kept, {features: self.full.X_train, labels: self.full.Y_train})
         arguments = {"features_key": features, "labels_key": labels, "result_key": result}
         title = f"{self.form} of {self.size:,}"  # seen by all visitors: nothing of an upload in it
         self.task = submit(result, factorize, arguments, store=kept, title=title, again=True)

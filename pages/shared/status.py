@@ -40,9 +40,9 @@ def line(settings: Settings) -> None:
         elif task.state == "queued" if task else progress.stage == "waiting":
             matrix += f", not factorised yet ({task.message if task else progress.stage}): until then by Cholesky"
         else:
-            stage = task.message if task else progress.stage
+            stage, taken = (task.message, task.elapsed) if task else (progress.stage, progress.seconds)
             about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
-            matrix += f", being factorised for {progress.seconds:.0f} s{about} ({stage}); until then by Cholesky"
+            matrix += f", being factorised for {taken:.0f} s{about} ({stage}); until then by Cholesky"
         took = f"{seconds:.2f} s" if seconds >= 0.01 else "less than 0.01 s"
         told_last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if answered else ""
         st.caption(f"{matrix}.{told_last}", help=HELP)

@@ -18,7 +18,7 @@ from pages.shared.settings import Settings
 from tests.app.helpers import CACHES, SECONDS, cards, only_data_set, start, until
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
-from xmlcore.store import Store
+from xmlcore.store import Store, put_features
 from xmlcore.synthetic import make_dataset
 from xmlcore.units import in_units
 
@@ -143,6 +143,19 @@ def test_a_full_disk_is_named_and_costs_no_number(monkeypatch, tmp_path, largest
         assert cards(app) == before
 
 
+def test_data_that_does_not_fit_the_cache_all_at_once_is_told_before_a_process_begins(monkeypatch, tmp_path):
+    features = Store(tmp_path / "features")
+    put_features(features, "X", MADE.X_train)
+    kept = Store(tmp_path / "cache", max_bytes=features.size() + 1_000)
+    monkeypatch.setattr(model, "FLOAT64_LIMIT", 100)
+    monkeypatch.setattr(model, "store", lambda: kept)
+    app = start()
+    until(lambda: the_model().ready or the_model().progress.error)
+    app.run()
+    assert "not factorised (the data does not fit all at once into the cache, which may hold" in status(app)
+    assert the_model().task is None
+
+
 def test_four_visitors_of_a_cold_server_make_one_model_and_solve_once(monkeypatch):
     done = []
 
@@ -199,6 +212,18 @@ def test_the_time_for_which_a_factorisation_waited_for_its_turn_is_not_its_own(m
         of.progress.started -= 1000
     until(lambda: of.ready)
     assert of.progress.seconds < 500
+
+
+def test_the_time_for_which_a_process_waited_in_the_queue_is_not_told_as_its_own(monkeypatch):
+    task = SimpleNamespace(state="running", message="stage", elapsed=7.0, estimate=90.0, share=0.07, cancel=None)
+    of = SimpleNamespace(begun=True, ready=False, form="XᵀX", size=9, task=task, progress=model.Progress())
+    of.progress.started -= 1000
+    told = []
+    monkeypatch.setattr(status_line.model, "model_of", lambda *_: of)
+    monkeypatch.setattr(status_line.frame, "fragment", lambda function, run_every: function)
+    monkeypatch.setattr(status_line.st, "caption", lambda text, **_: told.append(text))
+    status_line.line(Settings(data=TITLE))
+    assert "being factorised for 7 s of about 90 s, an estimate (stage)" in told[0]
 
 
 def test_a_factorisation_that_waits_for_its_turn_is_not_told_as_being_made(monkeypatch):

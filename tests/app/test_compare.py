@@ -241,6 +241,18 @@ def test_a_baseline_can_be_cancelled_and_says_so():
     assert app.button(key="train_br")
 
 
+def test_a_result_that_has_left_the_cache_is_said_to_have_left_and_can_be_trained_again(monkeypatch):
+    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    model = models.model_of("Debtags", "")
+    done = SimpleNamespace(state="done", message="done")
+    monkeypatch.setattr(compare_baselines, "_TASKS", {(model.full.fingerprint, "plt"): done})
+    monkeypatch.setattr(compare_baselines, "_RESULTS", {})
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    assert any("what it predicted is no longer in the cache on disk." in each.value for each in app.markdown)
+    assert app.button(key="train_plt")
+
+
 def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
     absent = {key: replace(each, package=f"absent_{each.package}") for key, each in list(baselines.BASELINES.items())}
     for key, each in absent.items():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.full_disk import full_disk
 from tests.mulan import load_mulan
 from xmlcore import baselines, make_dataset
 from xmlcore import store as store_module
@@ -109,7 +110,7 @@ def test_data_that_does_not_fit_all_at_once_is_refused(tmp_path):
     ds = made_up()
     one = Store(tmp_path / "one", max_bytes=100_000_000)
     put_features(one, "X", ds.X_train)
-    with pytest.raises(DataError, match=r"does not fit into the cache all at once|was not cached"):
+    with pytest.raises(DataError, match=r"does not fit all at once into the cache"):
         start(Store(tmp_path / "cache", max_bytes=int(1.2 * one.size())), ds, "plt")
 
 
@@ -137,6 +138,20 @@ def test_a_cancelled_baseline_leaves_no_result_and_no_file(store, stage, monkeyp
         Store(store.folder)  # as at the next start: what nobody locks any more is removed
         time.sleep(0.02)
     assert not list(store.folder.glob("store/tmp-*"))
+
+
+@pytest.mark.parametrize("key", ["plt", "br"])
+def test_a_model_that_a_full_disk_cut_short_predicts_nothing(tmp_path, key):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((400, 3000), density=0.02, rng=rng, dtype=np.float32).tocsr()
+    Y = sparse.csr_array(rng.random((400, 120)) < 0.03, dtype=np.float32)
+    ds = Dataset("model of 2 MB", X, Y, X[:50], Y[:50])
+    with full_disk(tmp_path / "disk"):
+        store = Store(tmp_path / "disk", max_bytes=1 << 30)
+        task = start(store, ds, key)
+        assert task.wait(LONG)
+        assert (task.state, task.message.split("(")[0]) == ("failed", "the model cannot be written ")
+        assert result(store, ds, key) is None
 
 
 def test_what_is_not_installed_is_said_with_the_way_to_install_it(store, monkeypatch):

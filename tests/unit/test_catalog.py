@@ -17,7 +17,7 @@ from scipy import sparse
 
 from xmlcore.catalog import catalog_entries, load_dataset
 from xmlcore.checks import DataError
-from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile, fetch
+from xmlcore.downloads import DOWNLOADS, DownloadProgress, RemoteFile, fetch, is_downloaded
 from xmlcore.embedded import DATA
 from xmlcore.features import fit_features
 from xmlcore.matrices import take_rows
@@ -39,11 +39,17 @@ MULAN_FILES = {
 }
 
 
+SECONDS = 60  # until a test gives up
+
+
 class Server(http.server.ThreadingHTTPServer):
-    """Serves what is in `files`; what is in `broken` stops half-way."""
+    """Serves what is in `files`; what is in `broken` stops half-way, what is in `held` stands still there."""
 
     files: dict[str, bytes]
     broken: set[str]
+    held: set[str]
+    half_sent: threading.Event
+    lengths: dict[str, str]
     asked: list[str]
 
 
@@ -55,9 +61,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_error(404)
             return
         self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", self.server.lengths.get(self.path, str(len(body))))
         self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if self.path in self.server.broken else body)
+        self.wfile.write(body[: len(body) // 2] if self.path in self.server.broken | self.server.held else body)
+        if self.path in self.server.held:
+            self.server.half_sent.set()
+            self.rfile.read()  # until who asked is gone
 
     def log_message(self, *_):
         pass
@@ -66,7 +75,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     running = Server(("127.0.0.1", 0), Handler)
-    running.files, running.broken, running.asked = {}, set(), []
+    running.files, running.broken, running.held, running.lengths, running.asked = {}, set(), set(), {}, []
+    running.half_sent = threading.Event()
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield running
@@ -297,6 +307,45 @@ def test_a_connection_that_breaks_leaves_nothing_and_the_next_try_works(server, 
         assert left_behind(cache / f"small-{checksum}") == []
         server.broken.clear()
         assert fetch(f"small-{checksum}", files)[0].stat().st_size == 300_000
+
+
+@pytest.mark.parametrize("body", [xmc_base_archive()[:-20], b"<html>log in first</html>"], ids=["cut", "a page"])
+def test_an_archive_without_checksum_that_is_not_whole_is_not_kept(server, monkeypatch, cache, body):
+    files = offer(server, {"eurlex-4k.tar.gz": body}, checksum=False)
+    monkeypatch.setitem(DOWNLOADS, "eurlex-4k", files)
+    with pytest.raises(DataError, match=r"eurlex-4k\.tar\.gz gave a file that is cut short or no gzip file"):
+        load_dataset("eurlex-4k")
+    assert left_behind(cache) == []
+    assert not is_downloaded("eurlex-4k")
+    offer(server, {"eurlex-4k.tar.gz": xmc_base_archive()})
+    assert load_dataset("eurlex-4k").n_train == 2, "trying again works"
+
+
+def test_what_a_killed_download_left_goes_with_the_next(server, cache, monkeypatch):
+    files = offer(server, {"large.txt": "x" * 300_000})
+    server.held.add("/large.txt")
+    code = f"from xmlcore.downloads import RemoteFile, fetch; fetch('large', ({files[0]!r},))"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        assert server.half_sent.wait(SECONDS)
+        process.kill()
+    server.held.clear()
+    monkeypatch.setattr("xmlcore.atomic._ABANDONED", -1.0)
+    fetch("large", files)
+    assert [path.name for path in (cache / "large").iterdir()] == ["large.txt"]
+
+
+def test_an_answer_that_cannot_be_understood_is_no_matter_of_checksums(server):
+    server.lengths["/a.txt"] = "many"
+    with pytest.raises(DataError, match=r"could not be downloaded: http://.*/a\.txt: .*Try again later"):
+        fetch("small", offer(server, {"a.txt": "a"}, checksum=False))
+
+
+def test_without_a_home_or_a_cache_that_can_be_named_nothing_is_downloaded_and_that_is_said(monkeypatch):
+    for folder in ("~nobody-of-that-name/cache", "/" + "x" * 300):
+        monkeypatch.setenv("XMLCORE_CACHE", folder)
+        assert not is_downloaded("bibtex")
+        with pytest.raises(DataError, match="bibtex could not be stored"):
+            fetch("bibtex", DOWNLOADS["bibtex"])
 
 
 def test_a_damaged_file_in_the_cache_is_fetched_again(server):

@@ -12,6 +12,7 @@ from scipy import sparse
 from xmlcore import (
     DataError,
     Dataset,
+    DirectSolver,
     FeatureRecipe,
     RidgeFactorization,
     fit_features,
@@ -106,12 +107,15 @@ def test_the_bytes_foretold_cover_what_a_factorisation_takes(limit, monkeypatch)
     ds = Dataset("dense", X, Y, X[:100], Y[:100])
     cost = factorization_cost(outline(ds), "raw", free_bytes=FREE, rate=RATE)
     RidgeFactorization.fit(X[:50], Y[:50])  # what is compiled and imported once is not counted
+    DirectSolver(X[:50], Y[:50]).scores(X[:5], 1.0)
     tracemalloc.start()
+    direct = DirectSolver(X, Y)  # as on the page: it answers until the factorisation is there
+    direct.scores(X[:100], 1.0)
     RidgeFactorization.fit(X, Y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # X itself is in feature_bytes but was there before.
-    assert 0.3 * cost.peak_bytes < peak <= 1.2 * cost.peak_bytes
+    foretold = cost.peak_bytes - cost.feature_bytes  # X itself was there before
+    assert 0.3 * foretold < peak <= 1.2 * foretold
 
 
 @pytest.mark.parametrize("largest_kept", [1 << 30, 0], ids=["directions kept", "directions made anew"])
@@ -200,7 +204,7 @@ def test_every_way_out_can_be_made(monkeypatch):
 
 
 def test_the_most_frequent_features_are_said_to_be_of_each_block_where_there_are_several():
-    free = 150_000_000
+    free = 160_000_000
     for n_blocks, ending in ((1, "features"), (2, "features of each sparse block")):
         wide = BlockOutline(3000, np.full(3000, 20), 10**6)
         found = alternatives(Outline(10_000, 10, 10, (wide,) * n_blocks, 10), "raw", free_bytes=free, rate=RATE)

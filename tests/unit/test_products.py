@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -46,3 +47,16 @@ def test_rows_of_every_length_up_to_ten_are_summed_in_float64(dtype):
     A = sparse.csr_array((rng.normal(size=indices.size), indices, np.concatenate([[0], np.cumsum(lengths)])), (11, 40))
     B = rng.normal(size=(40, 7)).astype(dtype)
     np.testing.assert_allclose(products.multiply((A,), B, np.float64), A.toarray() @ B, rtol=1e-13, atol=1e-13)
+
+
+def test_several_blocks_take_little_more_memory_than_their_product():
+    rng = np.random.default_rng(0)
+    X = (sparse.random_array((20_000, 50), density=0.1, rng=rng, dtype=np.float32).tocsr(), rng.random((20_000, 10)))
+    B = rng.random((60, 400)).astype(np.float32)
+    products.multiply(tuple(block[:10] for block in X), B)  # what is compiled once is not counted
+    tracemalloc.start()
+    out = products.multiply(X, B)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(out, X[0] @ B[:50] + X[1] @ B[50:], rtol=1e-5)
+    assert peak < 2 * out.nbytes

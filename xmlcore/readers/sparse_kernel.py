@@ -8,8 +8,9 @@ float64 has the loop run once more for their places, and reads them by Python.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from xmlcore.compiled import compiled
 
 # What a line may begin with: nothing but features; labels wherever it does not begin with a blank (XC); labels unless
 # the first field is a feature (LIBSVM, where `#` begins a comment and blank lines are no instances).
@@ -33,12 +34,12 @@ _POWERS = np.array([float(f"1e{power}") for power in range(309)])
 _FLOAT32_MAX = 3.4028235677973366e38  # from here on the nearest float32 is infinity
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _is_blank(byte):
     return byte in (_SPACE, _TAB, _RETURN)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _whole_number(text, at):
     """The number that starts at `at`, and where it ends; the end is `at` where there is none. Stays below 10^18."""
     number = np.int64(0)
@@ -49,7 +50,7 @@ def _whole_number(text, at):
     return number, at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _scaled(mantissa, exponent):
     if mantissa == 0:
         return 0.0
@@ -64,7 +65,7 @@ def _scaled(mantissa, exponent):
     return 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _decimal(text, at):
     """The decimal number that starts at `at`, where it ends, and whether it is long (see above).
 
@@ -113,7 +114,7 @@ def _decimal(text, at):
     return (-value if negative else value), at, long
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _starts_with_feature(text, at):
     """Whether the field at `at` is `index:value` and not a list of labels."""
     colon = False
@@ -125,7 +126,7 @@ def _starts_with_feature(text, at):
     return colon
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sort_row(keys, values, start, stop):
     """Sorts keys[start:stop], and values with them, in place; both may be one array. A Shell sort.
 
@@ -147,7 +148,7 @@ def _sort_row(keys, values, start, stop):
         gap //= 3
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sorted_labels(labels, start, stop):
     """Sorts labels[start:stop] and drops repetitions; the new end."""
     _sort_row(labels, labels, start, stop)
@@ -159,7 +160,7 @@ def _sorted_labels(labels, start, stop):
     return end
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _read_labels(text, at, n_labels, labels, filled, report):
     """Reads the label field at `at` into labels[filled:]; where it ends, and the new number filled."""
     start = filled
@@ -202,7 +203,7 @@ def _read_labels(text, at, n_labels, labels, filled, report):
     return end, filled
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def parse_lines(
     text, form, base, n_features, n_labels, features, values, row_features, labels, row_labels, report, places
 ):
