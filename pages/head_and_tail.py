@@ -9,7 +9,7 @@ from pages.shared import head_tail_labels as labels_of
 from pages.shared.contribution import METRICS, by_bin, contribution_bars, held_in_percent, in_percent, in_words
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
-from pages.shared.settings import own_lambda_text, settings_in_link
+from pages.shared.settings import hold_in_link, own_lambda_text
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
 from xmlcore.figures import grouped_bars
 from xmlcore.figures_axes import SMALL
@@ -276,7 +276,7 @@ def instances_of(label: int, name: str) -> None:
                 st.page_link(
                     "pages/instances.py",
                     label=plain_markdown(dataset.test_name(row)),
-                    query_params={**settings_in_link(settings), "instance": str(row), "label": str(label)},
+                    query_params={"instance": str(row), "label": str(label), **hold_in_link()},
                 )
 
 

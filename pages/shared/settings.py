@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import mirror
-from xmlcore import DataError, FeatureRecipe
+from xmlcore import DataError, FeatureRecipe, catalog_entries
 
 LAMBDA_MIN, LAMBDA_MAX = 1e-9, 1e12
 A_MAX, B_MIN, B_MAX, K_MAX = 2.0, 0.05, 10.0, 20
@@ -57,6 +57,8 @@ class Settings:
 
 
 DEFAULTS = {field.name: field.default for field in fields(Settings) if field.name not in ("data", "features")}
+USUAL = {**DEFAULTS, "data": catalog_entries()[0].title, "features": "", "question": 1}
+"""What a control is set to where the address says nothing of it."""
 
 
 def _is_recipe(text: str) -> bool:
@@ -74,6 +76,8 @@ ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str
     "tie_metric": (str, lambda v: v in SWITCH, "true or false"),
     "features": (str, _is_recipe, "steps such as tfidf+unit"),
 }
+IN_ADDRESS = ("data", *ACCEPTED, HOLD_KEY)
+"""The keys under which the address has the settings."""
 
 
 def _is_refused(key: str, text: str) -> bool:
@@ -134,20 +138,22 @@ def rounded_lambda_text(reg_lambda: float) -> str:
 
 
 def link(settings: Settings, **changes: object) -> dict[str, str]:
-    """The query parameters of a link inside the app that changes settings (and page state) in the same session."""
-    return {LINK_KEY: json.dumps({**asdict(settings), **changes}, separators=(",", ":")), **hold_in_link()}
+    """The query parameters of a link inside the app that changes settings (and page state) in the same session.
 
-
-def settings_in_link(settings: Settings) -> dict[str, str]:
-    """The query parameters by which a link inside the app shows the present settings in a tab of its own, too.
-
-    As the controls write them into the address: in the same tab nothing changes, and Back needs one step.
+    Beside them stands what the controls will then write into the address: each value that they had to write would be
+    one step more for Back.
     """
-    values = {key: value for key, value in asdict(settings).items() if value != DEFAULTS.get(key, "")}
+    values = asdict(settings) | changes
     if not settings.own_lambda_ps:
-        values.pop("reg_lambda_ps", None)
-    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()}
-    return texts | hold_in_link()
+        values["reg_lambda_ps"] = DEFAULTS["reg_lambda_ps"]  # what its field is at, though it is not used
+    texts = {key: _address_text(key, value) for key, value in values.items() if value != USUAL.get(key)}
+    return {LINK_KEY: json.dumps(values, separators=(",", ":")), **texts, **hold_in_link()}
+
+
+def _address_text(key: str, value: object) -> str:
+    if isinstance(value, float) and value.is_integer() and key in ("A", "B"):
+        return str(int(value))  # as sliders do, and fields do not
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def hold_in_link() -> dict[str, str]:

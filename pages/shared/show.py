@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Literal
 from urllib.parse import quote
@@ -14,8 +15,8 @@ import streamlit as st
 from pages.shared import behind
 from pages.shared.answers import CARD_KS, Answer
 from pages.shared.frame import plain_markdown
+from pages.shared.settings import IN_ADDRESS, LINK_KEY, own_lambda_text, settings_text
 from pages.shared.settings import held as held_setting
-from pages.shared.settings import own_lambda_text, settings_text
 from xmlcore.figures import RIDGE, RIDGE_PS, Curve
 from xmlcore.metrics import SHORT_NAMES, precision_ceiling
 from xmlcore.units import counted
@@ -90,6 +91,20 @@ LAYOUT = """<style>
 IMAGE_BUTTONS = """<div class="image-buttons">
 <button type="button" title="Save as a drawing" aria-label="SVG of {name}">SVG</button>
 <button type="button" title="Save as a picture" aria-label="PNG of {name}">PNG</button></div>"""
+# In its own tab Streamlit keeps the settings where a link leads to another page. In another tab it would show the usual
+# ones: before the browser looks at the link, it gets what the address has of them.
+OPEN_IN_ANOTHER_TAB = f"""<script>
+document.onpointerdown = document.onkeydown = event => {{
+  const link = event.target.closest("[data-testid='stPageLink'] a, a[data-testid$='NavLink']");
+  const url = link && new URL(link.href), here = new URLSearchParams(location.search);
+  if (!link || url.searchParams.has("{LINK_KEY}")) return;
+  for (const key of {json.dumps(IN_ADDRESS)}) {{
+    url.searchParams.delete(key);
+    if (here.has(key)) url.searchParams.set(key, here.get(key));
+  }}
+  link.href = url;
+}};
+</script>"""
 SAVE_IMAGE = """<script>
 document.onclick = event => {
   const button = event.target.closest(".image-buttons button");
@@ -109,7 +124,7 @@ document.onclick = event => {
 def styles() -> None:
     """The few rules that Streamlit has no setting for."""
     theme = DARK if st.context.theme.type == "dark" else LIGHT
-    st.html(LAYOUT + theme + SAVE_IMAGE, unsafe_allow_javascript=True)
+    st.html(LAYOUT + theme + SAVE_IMAGE + OPEN_IN_ANOTHER_TAB, unsafe_allow_javascript=True)
 
 
 def title(page: str) -> None:

@@ -234,7 +234,7 @@ def test_a_chosen_label_shows_its_test_instances_as_links_and_is_in_the_url(page
     first_won = answer.dataset.test_names[rows.won[0]]
     (link,) = [each.proto for each in links if each.proto.label == plain_markdown(first_won)]
     assert link.page.endswith("instances")
-    assert link.query_string == f"data=Debtags&instance={rows.won[0]}&label={label}"
+    assert link.query_string == f"instance={rows.won[0]}&label={label}"
 
 
 def test_a_link_to_an_instance_takes_settings_label_and_search_along():

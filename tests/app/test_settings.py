@@ -132,20 +132,23 @@ def test_without_a_lambda_of_its_own_ps_has_that_of_ridge_whatever_a_link_says()
     ("chosen", "expected"),
     [
         (Settings("Debtags"), {}),
-        (Settings("Debtags", reg_lambda=7.3), {"reg_lambda": "7.3"}),
         (
-            Settings("Debtags", 20.0, True, 20.0),
-            {"reg_lambda": "20.0", "own_lambda_ps": "true", "reg_lambda_ps": "20.0"},
+            Settings("Debian-depends", 7.3, A=1.0, B=2.0),
+            {"data": "Debian-depends", "reg_lambda": "7.3", "A": "1", "B": "2"},
         ),
         (
-            Settings("Debtags", 3.0, True, 0.5, 0.8, 2.6, 3, True, "tfidf"),
-            {"own_lambda_ps": "true", "reg_lambda_ps": "0.5", "A": "0.8", "B": "2.6", "K": "3", "tie_metric": "true"}
-            | {"features": "tfidf"},
+            Settings("Debtags", 20.0, True, 0.5, 0.8, 2.6, 3, True, "tfidf"),
+            {"reg_lambda": "20.0", "own_lambda_ps": "true", "reg_lambda_ps": "0.5", "A": "0.8", "B": "2.6", "K": "3"}
+            | {"tie_metric": "true", "features": "tfidf"},
         ),
     ],
 )
-def test_a_link_inside_the_app_has_all_that_is_not_as_usual(chosen, expected):
-    assert settings.settings_in_link(chosen) == {"data": "Debtags", **expected}
+def test_a_link_inside_the_app_has_what_the_controls_will_write_into_the_address(chosen, expected):
+    found = settings.link(chosen, part="Five questions", question=1)
+    assert {key: text for key, text in found.items() if key != settings.LINK_KEY} == {
+        "part": "Five questions",
+        **expected,
+    }
 
 
 def test_a_refused_recipe_says_why():

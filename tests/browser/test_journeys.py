@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.chromium import click_in_table, wait_until_factorised, wait_until_idle
+from tests.browser.chromium import click_in_table, slider, slider_value, wait_until_factorised, wait_until_idle
 from xmlcore import fit_features, load_dataset, solve_direct
 from xmlcore.predictions import predictions_from_scores, write_predictions
 
@@ -114,7 +114,7 @@ def go_back(page, address):
 
 
 def test_back_leads_from_an_instance_to_the_label_and_the_search_that_led_to_it(server, visit):
-    address = f"{server.url}/head_and_tail?find_label=game&label=180&reg_lambda=20"
+    address = f"{server.url}/head_and_tail?find_label=game&label=180&reg_lambda=20&A=0.7"
     page = visit(address)
     main = page.get_by_test_id("stMain")
     entries = page.evaluate("history.length")
@@ -127,6 +127,38 @@ def test_back_leads_from_an_instance_to_the_label_and_the_search_that_led_to_it(
     main.get_by_text("Won: ").first.wait_for()
     page.go_forward()
     main.get_by_role("heading", name=name, exact=True).wait_for()
+    wait_until_idle(page)
+    assert shown_settings(page) == ("20", 0.7)
+    page.reload()
+    main.get_by_role("heading", name=name, exact=True).wait_for()
+    wait_until_idle(page)
+    assert shown_settings(page) == ("20", 0.7)
+    assert "was refused" not in main.inner_text()
+
+
+def shown_settings(page) -> tuple[str, float]:
+    """λ and A as the sidebar has them."""
+    return page.get_by_role("spinbutton", name="λ, typed", exact=True).input_value(), slider_value(page, "A")
+
+
+@pytest.mark.parametrize(
+    "link", ["[data-testid='stMain'] [data-testid='stPageLink'] a", "[data-testid='stTopNavLink']:has-text('Compare')"]
+)
+def test_a_link_that_is_opened_in_another_tab_has_the_same_settings_there(server, visit, link):
+    page = visit(f"{server.url}/head_and_tail?label=180&reg_lambda=5&A=0.6")
+    entries = page.evaluate("history.length")
+    slider(page, "A").press("ArrowRight")  # what is set since the links were drawn counts
+    page.wait_for_url("**A=0.61**")
+    wait_until_idle(page)
+    with page.context.expect_page() as opened:
+        page.locator(link).first.click(button="middle")
+    other = opened.value
+    wait_until_idle(other)
+    assert shown_settings(other) == ("5", 0.61)
+    assert "was refused" not in other.get_by_test_id("stMain").inner_text()
+    other.close()
+    assert page.url.startswith(f"{server.url}/head_and_tail")
+    assert page.evaluate("history.length") == entries
 
 
 def test_back_leads_from_a_missing_label_to_the_list_of_them(server, visit):
@@ -191,7 +223,7 @@ def test_back_and_forward_release_and_hold_again_and_a_link_keeps_what_is_held(s
     link.wait_for()
     wait_until_idle(page)
     link.click()
-    page.wait_for_url("**reg_lambda=0.25**part=Five+questions**")
+    page.wait_for_url(lambda url: "reg_lambda=0.25" in url and "part=Five+questions" in url)
     assert_button("Release")
     page.go_back()
     assert_button("Release")

@@ -39,18 +39,23 @@ def test_each_questions_link_sets_the_sliders_in_the_same_tab_and_survives_a_rel
             page.get_by_role("radio", name=str(number), exact=True).click()
             settled(page, f"document.querySelector('h2')?.innerText.startsWith({question.question!r})")
         link = page.get_by_role("link", name="Set the sliders for this question")
+        came_from, entries = page.url, page.evaluate("history.length")
         link.focus()
         page.keyboard.press("Enter")
         wanted = question.settings
         settled(page, f"Number(document.querySelector('[aria-label=\"λ, typed\"]').value) === {wanted.reg_lambda}")
         assert len(page.context.pages) == tabs
         assert_question_is_set(page, question)
+        assert page.evaluate("history.length") == min(entries + 1, 50)  # a browser keeps 50
     before = numbers(page)
     page.reload()
     page.locator(".st-key-learn_numbers tbody").wait_for()
     wait_until_idle(page)
     assert_question_is_set(page, QUESTIONS[-1])
     assert numbers(page) == before
+    page.go_back()
+    settled(page, f"location.href === {came_from!r}")
+    assert typed_lambda(page) == QUESTIONS[-2].settings.reg_lambda
 
 
 def test_the_answer_is_hidden_until_it_is_asked_for(server, visit):
