@@ -42,6 +42,8 @@ COMPLETE_CHARTS = f"""least => {{
     return charts.length >= least && charts.every(chart => chart.titles.length >= 2 && chart.csv === 1) && charts;
 }}"""
 
+FILLED = "!document.querySelector(\"[data-testid='stProgress']\")"
+
 
 @pytest.mark.parametrize("path", N_CHARTS, ids=lambda path: path or "tune")
 def test_the_page_fits_every_width_its_charts_are_complete_and_the_keyboard_alone_reaches_everything(
@@ -71,6 +73,7 @@ def test_the_page_fits_every_width_its_charts_are_complete_and_the_keyboard_alon
             assert chart["cut"] == []
     assert len(grounds) == len({ground for _, ground in grounds}) == 2  # the theme did change
     page.set_viewport_size({"width": 1440, "height": 900})
+    page.wait_for_function(FILLED, timeout=120_000)  # a chart that grows is drawn anew, and its buttons with it
     wait_until_idle(page)
     assert unreached_by_tab(page) == []
 
@@ -182,7 +185,8 @@ def test_the_numbers_of_a_chart_are_saved_with_what_they_are_and_at_which_settin
     page = visit(f"{server.url}/{path}?reg_lambda=8&A=0.7&B=2&K=4&hold=Debtags~3~false~3~0.55~1.5~5~false~")
     block = page.locator(f".st-key-chart_{chart}")
     block.wait_for()
-    page.wait_for_function("!document.querySelector(\"[data-testid='stProgress']\")", timeout=60_000)
+    if path == "compress":  # its curve is filled in behind the page
+        page.wait_for_function(FILLED, timeout=60_000)
     wait_until_idle(page)
     with page.expect_download() as saved:
         block.get_by_role("button", name="CSV").click()
@@ -192,10 +196,8 @@ def test_the_numbers_of_a_chart_are_saved_with_what_they_are_and_at_which_settin
     assert len(held) == n_held
     assert set(table["setting"]) == set(SETTING if n_held else SETTING[:1])
     if number.startswith("contribution to"):
-        sums = table[table["setting"] == SETTING[0]].groupby("variant")[number].sum().map("{:.2f} %".format)
-        page.goto(f"{server.url}/{'' if path == 'lecture' else path}?reg_lambda=8&A=0.7&B=2&K={number[-10]}")
-        wait_until_idle(page)
-        assert all(each.removesuffix(" %") in page.get_by_test_id("stMain").inner_text() for each in sums)
+        sums = table[table["setting"] == SETTING[0]].groupby("variant")[number].sum().map("{:.2f}".format)
+        assert all(each in page.get_by_test_id("stMain").inner_text() for each in sums)
 
 
 def test_a_chart_of_the_dark_theme_keeps_the_pages_ground_while_it_fades(server, visit):
