@@ -51,8 +51,15 @@ def tabs(browser_context) -> list:
 
 @pytest.fixture
 def visit(browser_context, tabs):
-    """visit(url, width=, height=, dark=) opens a page, which has a session of its own, and waits until it is idle."""
-    pages = []
+    """visit(url, width=, height=, dark=) opens a page, which has a session of its own, and waits until it is idle.
+
+    Whatever a test does there, the browser may ask no other machine for anything: an icon, say, or a font.
+    """
+    pages, elsewhere = [], []
+
+    def note(request):
+        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+            elsewhere.append(request.url)
 
     def open_page(url: str, width: int = 1280, height: int = 720, dark: bool = False):
         page = tabs.pop() if tabs else browser_context.new_page()
@@ -60,6 +67,7 @@ def visit(browser_context, tabs):
         page.bring_to_front()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if dark else "light")
+        page.on("request", note)
         page.goto(url)
         page.locator("[data-testid='stMain']").wait_for()
         wait_until_idle(page)
@@ -68,7 +76,9 @@ def visit(browser_context, tabs):
 
     yield open_page
     for page in pages:
+        page.remove_listener("request", note)
         page.evaluate("localStorage.clear()")  # whether the sidebar is folded, say
         page.goto("about:blank")
         browser_context.new_cdp_session(page).send("Page.resetNavigationHistory")
         tabs.append(page)
+    assert elsewhere == []
