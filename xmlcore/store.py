@@ -137,7 +137,7 @@ class Store:
             self._evict(self.max_bytes - written, spared=digest)
         except (OSError, StoreError) as error:
             full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-            why = f"the disk is full ({error.strerror})" if full else str(error)
+            why = f"the disk is full ({error.strerror})" if full else _reason(error)
             self._note(f"{key} was not cached: {why}")
             return False
         return True
@@ -188,10 +188,10 @@ class Store:
             except (FileNotFoundError, Damaged) as error:
                 # Entries vanish whole, by a rename: where the directory is gone, it was evicted or replaced meanwhile.
                 if version.exists():
-                    self._note(f"{key} was damaged on the disk ({error}); it was dropped and will be computed again")
+                    self._note(f"{key} was damaged on the disk ({_reason(error)}); it will be computed again")
                     self._remove(version)
             except OSError as error:  # too many open files and the like: nothing is wrong with the entry
-                self._note(f"{key} could not be read from the cache: {error}")
+                self._note(f"{key} could not be read from the cache: {_reason(error)}")
                 return None
             else:
                 with suppress(OSError):
@@ -309,6 +309,11 @@ def get_features(store: Store, key: str) -> Features | None:
             parts = tuple(arrays[f"{number}.{part}"] for part in ("data", "indices", "indptr"))
             blocks.append(sparse.csr_array(parts, shape=tuple(shape)))
     return blocks[0] if meta["single"] else tuple(blocks)
+
+
+def _reason(error: Exception) -> str:
+    """What an error says without the path that it is about: visitors read notices."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _digest(key: str) -> str:

@@ -112,11 +112,13 @@ def work_through(
     theta = inverse_propensity(label_counts, A, B, n_train=len(X))
 
     gram, cross = X.T @ X, X.T @ Y
-    eigenvalues, V = _eigenpairs(gram)
+    eigenvalues, V, U = _eigenpairs(X)
     projected, inverse = V.T @ cross, 1.0 / (eigenvalues + reg_lambda)
     weights = (V * inverse) @ projected
     scores = x_new @ weights
-    fitted, leverages = X @ weights, ((X @ V) ** 2 @ inverse)
+    # Y − XW and 1 − h by what λ takes away along each of U's columns: where λ is small, both are small differences.
+    taken = reg_lambda / (np.append(eigenvalues, np.zeros(len(X)))[: len(X)] + reg_lambda)
+    residuals, left = (U * taken) @ (U.T @ Y), U**2 @ taken
     return WorkedExample(
         gram=gram,
         cross=cross,
@@ -128,9 +130,9 @@ def work_through(
         scores=scores,
         contributions=x_new[:, None] * weights,
         votes=X @ ((V * inverse) @ (V.T @ x_new)),
-        fitted=fitted,
-        leverages=leverages,
-        left_out=(fitted - leverages[:, None] * Y) / (1 - leverages[:, None]),
+        fitted=X @ weights,
+        leverages=1 - left,
+        left_out=Y - residuals / left[:, None],
         label_counts=label_counts.astype(np.int64),
         inverse_propensity=theta,
         scores_ps=theta * scores,
@@ -154,13 +156,16 @@ def objective(X: np.ndarray, Y: np.ndarray, W: np.ndarray, reg_lambda: float) ->
     return Objective(error, size, error + reg_lambda * size)
 
 
-def _eigenpairs(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, largest first, and eigenvectors with one sign for every machine."""
-    values, vectors = np.linalg.eigh(gram)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    values = np.where(values > 1e-12 * max(values[0], 1e-300), values, 0.0)
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))]
-    return values, vectors * np.sign(largest)
+def _eigenpairs(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues of XᵀX, largest first, its eigenvectors, with one sign for every machine, and those of XXᵀ.
+
+    By the singular values of X: counts of 999 beside 1 leave of XᵀX's small eigenvalues a few digits only.
+    """
+    U, singular, Vt = np.linalg.svd(X)
+    singular = np.where(singular > 1e-13 * singular.max(), singular, 0.0)
+    vectors = Vt.T
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(len(vectors))]
+    return np.pad(singular**2, (0, len(vectors) - len(singular))), vectors * np.sign(largest), U
 
 
 def _counts(array: np.ndarray, name: str, dimensions: int) -> np.ndarray:

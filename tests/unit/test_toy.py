@@ -1,6 +1,7 @@
 """The worked example: every step against an independent computation, and what the page says of its default."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -93,6 +94,33 @@ def test_a_document_left_out_has_the_score_of_weights_made_without_it(X, Y, reg_
         others = np.arange(len(X)) != i
         W = np.linalg.solve(X[others].T @ X[others] + reg_lambda * np.eye(6), X[others].T @ Y[others])
         np.testing.assert_allclose(w.left_out[i], X[i] @ W, atol=1e-5)
+
+
+def exactly(X, Y, reg_lambda: Fraction) -> np.ndarray:
+    """W in rational numbers, by Gauss and Jordan's elimination of (XᵀX + λI | XᵀY)."""
+    X, Y = (np.array([[Fraction(int(value)) for value in row] for row in of]) for of in (X, Y))
+    n_words = X.shape[1]
+    rows = np.hstack([X.T @ X + reg_lambda * np.eye(n_words, dtype=int), X.T @ Y])
+    for at in range(n_words):
+        rows[at] = rows[at] / rows[at, at]
+        for other in set(range(n_words)) - {at}:
+            rows[other] = rows[other] - rows[other, at] * rows[at]
+    return rows[:, n_words:].astype(float)
+
+
+def test_counts_of_999_beside_1_at_a_small_lambda_lose_no_digit_that_is_shown():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X = rng.choice([0, 1, 999], size=(5, 6), p=[0.3, 0.4, 0.3]).astype(float)
+        Y, x_new = rng.integers(0, 2, (5, 4)).astype(float), rng.choice([0, 1, 999], 6).astype(float)
+        w, W = work_through(X, Y, x_new, 0.01, A, B), exactly(X, Y, Fraction(1, 100))
+        np.testing.assert_allclose(w.scores, x_new @ W, atol=1e-5)
+        np.testing.assert_allclose(w.votes @ Y, x_new @ W, atol=1e-5)
+        for i in range(len(X)):
+            others = np.arange(len(X)) != i
+            np.testing.assert_allclose(
+                w.left_out[i], X[i] @ exactly(X[others], Y[others], Fraction(1, 100)), rtol=1e-5, atol=1e-5
+            )
 
 
 def test_the_smaller_gram_matrix_gives_the_same_weights():
