@@ -1,6 +1,5 @@
 """What a factorisation would cost: sizes, bytes and choices against what really is made."""
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.memory import peak_bytes
 from xmlcore import (
     DataError,
     Dataset,
@@ -108,12 +108,14 @@ def test_the_bytes_foretold_cover_what_a_factorisation_takes(limit, monkeypatch)
     cost = factorization_cost(outline(ds), "raw", free_bytes=FREE, rate=RATE)
     RidgeFactorization.fit(X[:50], Y[:50])  # what is compiled and imported once is not counted
     DirectSolver(X[:50], Y[:50]).scores(X[:5], 1.0)
-    tracemalloc.start()
-    direct = DirectSolver(X, Y)  # as on the page: it answers until the factorisation is there
-    direct.scores(X[:100], 1.0)
-    RidgeFactorization.fit(X, Y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+
+    def as_on_the_page() -> DirectSolver:  # which answers until the factorisation is there
+        direct = DirectSolver(X, Y)
+        direct.scores(X[:100], 1.0)
+        RidgeFactorization.fit(X, Y)
+        return direct
+
+    _, peak = peak_bytes(as_on_the_page)
     foretold = cost.peak_bytes - cost.feature_bytes  # X itself was there before
     assert 0.3 * foretold < peak <= 1.2 * foretold
 
@@ -125,10 +127,7 @@ def test_the_bytes_foretold_cover_what_the_svd_of_a_wide_matrix_takes(largest_ke
     ds = make_dataset("eurlex-4k", scale=0.1)
     fit_features(ds, "svd:20")
     cost = factorization_cost(outline(ds), "svd:200", free_bytes=FREE, rate=RATE)
-    tracemalloc.start()
-    fit_features(ds, "svd:200")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    _, peak = peak_bytes(lambda: fit_features(ds, "svd:200"))
     assert 0.4 * cost.peak_bytes < peak <= cost.peak_bytes
 
 

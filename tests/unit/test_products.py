@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.memory import peak_bytes
 from xmlcore import products
 
 SCRIPT = """
@@ -54,9 +54,6 @@ def test_several_blocks_take_little_more_memory_than_their_product():
     X = (sparse.random_array((20_000, 50), density=0.1, rng=rng, dtype=np.float32).tocsr(), rng.random((20_000, 10)))
     B = rng.random((60, 400)).astype(np.float32)
     products.multiply(tuple(block[:10] for block in X), B)  # what is compiled once is not counted
-    tracemalloc.start()
-    out = products.multiply(X, B)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    out, peak = peak_bytes(lambda: products.multiply(X, B))
     np.testing.assert_allclose(out, X[0] @ B[:50] + X[1] @ B[50:], rtol=1e-5)
     assert peak < 2 * out.nbytes

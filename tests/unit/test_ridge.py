@@ -1,6 +1,5 @@
 """Ridge regression against float64 brute force on data where careless code goes wrong, in both forms."""
 
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from tests.hard_data import hard_data
+from tests.memory import peak_bytes
 from tests.unit.ridge_cases import SHARES, brute_force, distance, refitted, same_top5
 from xmlcore.checks import DataError
 from xmlcore.direct import solve_direct
@@ -138,15 +138,6 @@ def test_the_dual_keeps_Q_for_many_labels_only_where_rows_have_many_of_them(labe
     assert (fac.Q is not None) == with_Q
     expected = brute_force(data.X, Y, data.X_new, 3.0)
     assert distance(fac.scores(fac.project(data.X_new), 3.0), expected) < 1e-5
-
-
-def peak_bytes(work):
-    """What the work returns, and the most bytes that it held at once."""
-    tracemalloc.start()
-    try:
-        return work(), tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_a_projection_of_many_rows_never_holds_their_products_with_all_training_rows():
