@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -13,6 +14,9 @@ from xmlcore.checks import DataError, check_reg_lambda
 from xmlcore.inputs import check_features, check_training
 from xmlcore.matrices import Block, Features, as_blocks, n_columns, n_rows
 from xmlcore.memory import default_memory_budget
+from xmlcore.products import multiply, multiply_transposed
+
+_Times = Callable[[np.ndarray], np.ndarray]
 
 
 class DirectSolver:
@@ -82,19 +86,27 @@ class DirectSolver:
     ) -> np.ndarray:
         X, Y, dtype = self.X, self.Y, K.dtype
         scaled = (lambda A, times: times(A)) if linalg.is_ordinary(self._trace, reg_lambda) else linalg.at_any_scale
-        random = np.random.default_rng(0).standard_normal  # to estimate the error of the solve
+
+        def solve(right: np.ndarray, times_right: _Times, to_scores: _Times) -> np.ndarray:
+            exactly = (lambda V: linalg.gram_times(X, V, of_rows=self._dual), times_right)
+            return linalg.cholesky_solve(K, reg_lambda, right, exactly, to_scores, diagonal)
+
+        def by_labels(A: np.ndarray) -> np.ndarray:
+            return multiply_transposed(X, Y @ A, np.float64)
+
+        def by_new_rows(A: np.ndarray) -> np.ndarray:
+            return multiply_transposed(X_new, A, np.float64)
+
         if self._dual:
-            right, mixed = linalg.cross_gram(X_new, X, dtype).T, Y @ random(Y.shape[1])
-            votes = linalg.cholesky_solve(K, reg_lambda, right, mixed, diagonal)
+            right = linalg.cross_gram(X_new, X, dtype).T
+            votes = solve(right, lambda A: multiply(X, by_new_rows(A), np.float64), lambda S: Y.T @ S)
             return scaled(votes.T, lambda A: products.times_sparse(A, Y))
         if Y.shape[1] <= n_rows(X_new):
             right = products.transposed_times_sparse(X, Y, dtype)
-            mixed = products.multiply_transposed(X_new, random((n_rows(X_new), 1)), np.float64)[:, 0]
-            W = linalg.cholesky_solve(K, reg_lambda, right, mixed, diagonal)
-            return scaled(W.T, lambda A: products.multiply(X_new, A.T).T).T
+            W = solve(right, by_labels, lambda S: multiply(X_new, S, np.float64))
+            return scaled(W.T, lambda A: multiply(X_new, A.T).T).T
         dense = np.hstack([block.toarray() if sparse.issparse(block) else block for block in X_new])
-        mixed = products.multiply_transposed(X, (Y @ random(Y.shape[1]))[:, None], np.float64)[:, 0]
-        solved = linalg.cholesky_solve(K, reg_lambda, dense.T.astype(dtype), mixed, diagonal)
+        solved = solve(dense.T.astype(dtype), by_new_rows, lambda S: Y.T @ multiply(X, S, np.float64))
         return scaled(solved.T, self._times_label_sums)
 
     def _times_label_sums(self, A: np.ndarray) -> np.ndarray:

@@ -173,33 +173,44 @@ def _mirror_lower(K: np.ndarray) -> None:
 
 
 def cholesky_solve(
-    K: np.ndarray, reg_lambda: float, B: np.ndarray, c: np.ndarray, diagonal: np.ndarray | None = None
+    K: np.ndarray,
+    reg_lambda: float,
+    B: np.ndarray,
+    exactly: tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]],
+    to_scores: Callable[[np.ndarray], np.ndarray],
+    diagonal: np.ndarray | None = None,
 ) -> np.ndarray:
     """S = (K + λI)⁻¹ B for a symmetric K (r×r) and B (r×k) of the same type, which is left as it is.
 
     K is overwritten; with its diagonal from before, `undo_cholesky_solve` makes it what it was. Where a call with this
     λ has gone well before and has left K as it is now, that diagonal is given, and nothing is factorised again.
 
-    c (r,) is a random combination of the columns of C (r×m), where CᵀS is what S is for: scores, on the scale of 0/1
-    labels. The solution is that of K + λI + E with |E_ij| about eps √(d_i d_j), d the diagonal of K, which moves cᵀS by
-    −cᵀ(K + λI)⁻¹ E S: relatively by
+    exactly: products of K and of B with a few columns, in float64, by what K and B were made of, so that their own
+    rounding is seen too. to_scores: what S is for, linear, of a few columns. The error of S is measured on eight random
+    combinations s of its columns: what is wrong in them is the residual, solved for. Where λ drowns in rounding the
+    residual is blind; so a twentieth of what may have been rounded in K is added, E_ij about eps √(d_i d_j) for d the
+    diagonal of K, a random one.
 
-        eps ‖√d S‖ ‖√d (K + λI)⁻¹c‖ / ‖cᵀS‖,   an estimate; measured errors of CᵀS were 0.001 to 11 times that.
-
-    Raises DataError where K + λI is not positive definite in the precision at hand, where that exceeds 0.02 in float64
-    or 0.0002 in float32 (and the error 1e-7 for a column of S: scores may be 0), and for a λ that K's type cannot hold.
+    Raises DataError where K + λI is not positive definite in the precision at hand, where scores are off by more than
+    1e-4 in float64 or 1e-5 in float32, for which float64 can stand in (and by 1e-7 each: they may be 0), and for a λ
+    that K's type cannot hold.
     """
-    d = (K.diagonal() if diagonal is None else diagonal).astype(np.float64)
+    d = (K.diagonal() if diagonal is None else diagonal).astype(np.float64)[:, None]
     if diagonal is None:
         with np.errstate(over="ignore"):
             K[np.diag_indices_from(K)] += reg_lambda
-    held, c = np.isfinite(K.diagonal()).all(), c.astype(K.dtype)[:, None]
+    held = np.isfinite(K.diagonal()).all()
     if held and (diagonal is not None or cholesky_factor(K)):
-        S, back = cholesky_solve_factored(K, B), cholesky_solve_factored(K, c)
-        off = np.sqrt(np.einsum("i,ik,ik->", d, S, S)) * np.sqrt(np.einsum("i,ik,ik->", d, back, back))
-        allowed = 0.02 if K.dtype == np.float64 else 0.0002
-        size = norm((S.T @ c)[:, 0])  # at any scale: numpy's squares vanish
-        if np.finfo(K.dtype).eps * off <= max(allowed * size, 1e-7 * np.sqrt(S.shape[1])):
+        S, (times_K, times_B) = cholesky_solve_factored(K, B), exactly
+        random = np.random.default_rng(0).standard_normal
+        Z = random((S.shape[1], 8))
+        mixed = np.vstack([S[rows] @ Z for rows in chunks(len(S))])
+        wrong = times_B(Z) - reg_lambda * mixed - times_K(mixed)
+        wrong += np.finfo(K.dtype).eps / 20 * np.sqrt(d) * random(wrong.shape) * norm(np.sqrt(d) * mixed, axis=0)
+        scale = np.abs(wrong).max(initial=1e-300)  # at an extreme one float32 would lose it
+        off = scale * to_scores(cholesky_solve_factored(K, (wrong / scale).astype(K.dtype)).astype(np.float64))
+        allowed = 1e-4 if K.dtype == np.float64 else 1e-5
+        if norm(off) <= max(allowed * norm(to_scores(mixed)), 1e-7 * np.sqrt(Z.size)):  # at any scale: numpy's vanish
             return S
     what = "small" if held else "large"
     raise DataError(

@@ -43,7 +43,7 @@ WAITED_FOR = 1e12  # operations of a solve that a page waits for: a few seconds
     condition=threading.Condition(),
 )
 def scores_on_test(model: Model, reg_lambda: float) -> np.ndarray:
-    """The scores of all test instances at this λ, (n_test, L), float32: exact, whichever way they are computed."""
+    """The scores of all test instances at this λ, (n_test, L), float32: right to 1e-4, whichever way is taken."""
     direct = model.direct  # looked at first: it goes when the factorisation is there
     if model.ready:
         return model.factorization.scores_of(model.dataset.X_test, model.projection, reg_lambda)

@@ -140,6 +140,13 @@ def test_product_with_leading_columns_keeps_what_a_huge_component_would_round_aw
     np.testing.assert_allclose(split[:, -1], exact[:, -1], rtol=1e-6)
 
 
+def solved(K, reg_lambda, B, C, *, exact=None):
+    """`cholesky_solve` for CᵀS, of a K and a B that are rounded from `exact`, by default from nothing."""
+    exact_K, exact_B = (K, B) if exact is None else exact
+    products = (lambda V: exact_K.astype(np.float64) @ V, lambda V: exact_B.astype(np.float64) @ V)
+    return linalg.cholesky_solve(K.copy(), reg_lambda, B, products, lambda S: C.T @ S)
+
+
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-10), (np.float32, 1e-4)])
 def test_cholesky_solve_solves_and_leaves_the_right_hand_side_alone(dtype, tolerance):
     rng = np.random.default_rng(0)
@@ -148,18 +155,18 @@ def test_cholesky_solve_solves_and_leaves_the_right_hand_side_alone(dtype, toler
     for B in (rng.standard_normal((50, 4)).astype(dtype), rng.standard_normal((4, 50)).astype(dtype).T):
         before = B.copy()
         expected = np.linalg.solve(K.astype(np.float64) + 2 * np.eye(50), B)
-        np.testing.assert_allclose(linalg.cholesky_solve(K.copy(), 2.0, B, B[:, 0]), expected, atol=tolerance)
+        np.testing.assert_allclose(solved(K, 2.0, B, np.eye(50)), expected, atol=tolerance)
         assert np.array_equal(B, before)
 
 
 def test_cholesky_solve_names_a_lambda_that_is_too_small():
     with pytest.raises(DataError, match=r"reg_lambda is 1e-12.*size 3"):
-        linalg.cholesky_solve(-np.eye(3), 1e-12, np.eye(3), np.ones(3))
+        solved(-np.eye(3), 1e-12, np.eye(3), np.eye(3))
 
 
 def test_cholesky_solve_names_a_lambda_that_float32_cannot_hold():
     with pytest.raises(DataError, match=r"reg_lambda is 1e\+46, too large for a solve in float32"):
-        linalg.cholesky_solve(np.eye(3, dtype=np.float32), 1e46, np.eye(3, dtype=np.float32), np.ones(3))
+        solved(np.eye(3, dtype=np.float32), 1e46, np.eye(3, dtype=np.float32), np.eye(3))
 
 
 def test_cholesky_solve_refuses_what_rounding_spoils_and_nothing_that_it_leaves_right():
@@ -168,10 +175,30 @@ def test_cholesky_solve_refuses_what_rounding_spoils_and_nothing_that_it_leaves_
     A, inner = rng.standard_normal((30, 10)), rng.standard_normal((10, 4))
     K, B, within = A @ A.T, A @ rng.standard_normal((10, 6)), A @ inner
     exact = inner.T @ np.linalg.solve(A.T @ A + 1e-13 * np.eye(10), A.T @ B)
-    S = linalg.cholesky_solve(K.copy(), 1e-13, B, within @ np.ones(4))
+    S = solved(K, 1e-13, B, within)
     assert np.abs(within.T @ S - exact).max() < 1e-9 * np.abs(exact).max()
     with pytest.raises(DataError, match="too small for a solve in float64"):
-        linalg.cholesky_solve(K.copy(), 1e-13, B, rng.standard_normal(30))
+        solved(K, 1e-13, B, rng.standard_normal((30, 4)))
+
+
+@pytest.mark.parametrize("scale", [1e-28, 1.0, 1e28])
+def test_cholesky_solve_in_float32_answers_where_it_is_right_to_a_hundred_thousandth_and_nowhere_else(scale):
+    # A large mean: one eigenvalue outweighs all others, which rounding of K alone moves.
+    rng = np.random.default_rng(0)
+    A, C = (rng.standard_normal((400, 300)) + 10) * scale**0.5, rng.standard_normal((400, 6))
+    K, B, answered = A @ A.T, A @ rng.standard_normal((300, 8)) * scale**0.5, []
+    for reg_lambda in scale * np.geomspace(1, 1e6, 13):
+        exact = C.T @ np.linalg.solve(K + reg_lambda * np.eye(400), B)
+        try:
+            S = solved(K.astype(np.float32), reg_lambda, B.astype(np.float32), C, exact=(K, B))
+        except DataError:
+            answered.append(False)
+        else:
+            answered.append(True)
+            assert np.linalg.norm(C.T @ S - exact) < 2e-5 * np.linalg.norm(exact)
+    assert answered == sorted(answered)
+    assert not answered[0]
+    assert answered[-1]
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e-5, 1.0, 1e20])
