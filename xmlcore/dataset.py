@@ -190,26 +190,31 @@ class Dataset:
         return digest.hexdigest()
 
     def label_name(self, label: int) -> str:
-        """The label's name, or its number where the data set has no names."""
-        return str(self.label_names[label]) if self.label_names is not None else f"label {label}"
+        """The label's name, or its number where it has none."""
+        return _name(self.label_names, "label", label)
 
     def every_label_name(self) -> np.ndarray:
-        """A name for each label, or its number where the data set has no names, shape (L,)."""
-        if self.label_names is not None:
+        """A name for each label, or its number where it has none, shape (L,)."""
+        if self.label_names is not None and np.char.strip(self.label_names.astype(str)).all():
             return self.label_names
         return np.array([self.label_name(label) for label in range(self.n_labels)])
 
     def train_name(self, row: int) -> str:
-        """The training instance's name, or its number where the data set has no names."""
-        return str(self.train_names[row]) if self.train_names is not None else f"training instance {row}"
+        """The training instance's name, or its number where it has none."""
+        return _name(self.train_names, "training instance", row)
 
     def test_name(self, row: int) -> str:
-        """The test instance's name, or its number where the data set has no names."""
-        return str(self.test_names[row]) if self.test_names is not None else f"test instance {row}"
+        """The test instance's name, or its number where it has none."""
+        return _name(self.test_names, "test instance", row)
 
     def feature_name(self, feature: int) -> str:
-        """The feature's name, or its number where the data set has no names."""
-        return str(self.feature_names[feature]) if self.feature_names is not None else f"feature {feature}"
+        """The feature's name, or its number where it has none."""
+        return _name(self.feature_names, "feature", feature)
+
+
+def _name(names: np.ndarray | None, what: str, at: int) -> str:
+    name = "" if names is None else str(names[at])
+    return name if name.strip() else f"{what} {at}"
 
 
 def take_instances(ds: Dataset, *, train: np.ndarray | None = None, test: np.ndarray | None = None) -> Dataset:

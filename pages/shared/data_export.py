@@ -87,9 +87,10 @@ def _predictions(model: Model, settings: Settings) -> None:
                     else "A line of label:score for each instance, labels from 0.",
                 )
     labels = min(_depth(settings), model.full.n_labels)
+    first = f"first {labels} labels" if labels > 1 else "first label"
     st.caption(
-        f"Predictions: the first {counted(labels, 'label')} of each of {counted(whole, 'test instance')}, in their "
-        f"order, with scores (with PS, s·θ), at {settings_text(settings)}. Compare reads them back."
+        f"Predictions: the {first} of each of {counted(whole, 'test instance')}, in their order, with "
+        f"scores (with PS, s·θ), at {settings_text(settings)}. Compare reads them back."
     )
 
 

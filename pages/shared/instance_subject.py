@@ -51,7 +51,7 @@ class Subject:
         relevant: its labels, most frequent first; None where nobody knows them.
         scores, scores_ps: of all labels, shape (L,); θ is not in scores_ps yet, which are at λ of PS.
         lists: variant → its K first labels.
-        places: variant → label → its place, for all labels of lists and relevant.
+        places: variant → label → its place, for all labels of lists and relevant but those masked before ranking.
     """
 
     key: tuple
@@ -136,6 +136,7 @@ def _subject(
     tops = {RIDGE: top[top >= 0], RIDGE_PS: top_ps[top_ps >= 0]}
     ranked = {RIDGE: scores, RIDGE_PS: scores_ps * answer.theta}
     labels = np.unique(np.concatenate([*tops.values(), [] if relevant is None else relevant]).astype(np.int64))
+    labels = labels if masked is None else np.setdiff1d(labels, masked)
     places = {variant: _places(ranked[variant], tops[variant], labels, masked) for variant in ranked}
     known = None if relevant is None else set(relevant.tolist())
     lists = {

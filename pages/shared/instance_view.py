@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from html import escape
 
+import numpy as np
 import streamlit as st
 
 from pages.shared.answers import Answer
@@ -14,7 +15,6 @@ from pages.shared.settings import lambda_text, own_lambda_text
 from pages.shared.show import SYMBOLS
 from xmlcore.figures import LOOKS, RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of, number_text
-from xmlcore.units import counted
 
 WORDS_SHOWN = 14
 ON_DARK = {RIDGE: "#56B4E9", RIDGE_PS: LOOKS[RIDGE_PS].color}
@@ -79,8 +79,11 @@ def _sentence(answer: Answer, subject: Subject) -> str:
     if not subject.relevant.size:
         return f"{told} The data gives this instance no label, so nothing can be right."
     hits = {variant: sum(bool(entry.right) for entry in subject.lists[variant]) for variant in subject.lists}
+    if subject.relevant.size == 1:
+        one, weighted = ("is" if hit else "is not" for hit in hits.values())
+        return f"{told} Its only label {one} {among_first(k)} of {RIDGE}, and {weighted} with PS."
     return (
-        f"{told} Of its {counted(subject.relevant.size, 'label')}, {hits[RIDGE]} "
+        f"{told} Of its {subject.relevant.size:,} labels, {hits[RIDGE]} "
         f"{'are' if hits[RIDGE] != 1 else 'is'} {among_first(k)} of {RIDGE} and {hits[RIDGE_PS]} with PS."
     )
 
@@ -109,12 +112,14 @@ def joined(names: list[str]) -> str:
 def _true_labels(answer: Answer, subject: Subject) -> str:
     chips = []
     for label in subject.relevant.tolist():
-        places = [subject.places[variant][label] for variant in (RIDGE, RIDGE_PS)]
-        missed = min(places) > answer.K
+        places = [subject.places[variant].get(label) for variant in (RIDGE, RIDGE_PS)]
+        masked = None in places
+        missed = not masked and min(places) > answer.K
+        told = "masked, not ranked" if masked else f"{SYMBOLS[RIDGE]} {places[0]:,} · {SYMBOLS[RIDGE_PS]} {places[1]:,}"
         chips.append(
             f"<span class='chip{' missed' if missed else ''}'><b>{_isolated(answer.dataset.label_name(label))}</b> "
-            f"<small>on {answer.dataset.label_counts[label]:,} · {SYMBOLS[RIDGE]} {places[0]:,} · "
-            f"{SYMBOLS[RIDGE_PS]} {places[1]:,}{' · missed by both' if missed else ''}</small></span>"
+            f"<small>on {answer.dataset.label_counts[label]:,} · {told}{' · missed by both' if missed else ''}</small>"
+            "</span>"
         )
     if not chips:
         return "<div class='chips'><span>Its labels</span><span>none</span></div>"
@@ -128,7 +133,8 @@ def _true_labels(answer: Answer, subject: Subject) -> str:
 def _features(answer: Answer, subject: Subject) -> str:
     index, values = subject.features
     words, kind = kind_of_features(answer), "TF-IDF weight" if weights_are_tfidf(answer) else "weight"
-    weights = [f"{value:.2f}".replace("-", "−") for value in values.tolist()]
+    digits = ".2f" if np.abs(values[:WORDS_SHOWN]).min(initial=1) >= 0.005 else digits_of(values)
+    weights = [number_text(value, digits) for value in values.tolist()]
     chips = [
         f"<span class='chip'>{_isolated(answer.dataset.feature_name(feature))} <small>{weight}</small></span>"
         for feature, weight in zip(index.tolist()[:WORDS_SHOWN], weights, strict=False)

@@ -125,7 +125,7 @@ def progress_text(work: Work) -> str:
     test, held_out = work
     if not test.done:
         return f"{len(test.results)} of {test.n_steps} values of λ on the test instances"
-    return f"Held out, at all {held_out.n_steps} values of λ together: {100 * held_out.fraction:.0f} %"
+    return f"Held out, at all {held_out.n_steps} values of λ together"
 
 
 def lines(answer: answers.Answer, work: Work, metric: str) -> list[Curve]:

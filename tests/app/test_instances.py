@@ -1,6 +1,7 @@
 """What the Instances page finds and lists, on a data set small enough to check by brute force."""
 
 from dataclasses import replace
+from html import escape
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from pages.shared import comparison
 from pages.shared import instance_find as find
@@ -34,6 +36,47 @@ def test_an_instance_without_a_name_is_called_the_same_everywhere_and_found_by_t
         assert find.found(answer, text, "any").tolist() == [5]
     assert find.found(answer, "9" * 5000, "any").size == 0
     assert {each.name for each in random_instances(nameless, 90)} == {f"training instance {i}" for i in range(90)}
+
+
+def test_a_label_that_is_masked_before_ranking_has_no_rank_and_is_not_missed():
+    answer = answer_at(SAME)
+    row = int(np.flatnonzero(BUILT.Y_test.sum(axis=1) > 1)[0])
+    relevant, K_first = BUILT.Y_test[[row]].indices, answer.evaluation.ridge.top[row, :K]
+    masked = int(np.intersect1d(relevant, K_first)[0])  # ranked among the first, were it not masked
+    mask = sparse.csr_array(([1.0], ([row], [masked])), shape=BUILT.Y_test.shape)
+    answer = replace(
+        answer, model=SimpleNamespace(**{**vars(answer.model), "dataset": replace(BUILT, test_filter=mask)})
+    )
+    for ranked in (answer.evaluation.ridge, answer.evaluation.ps):
+        ranked.top[row, ranked.top[row] == masked] = -1
+    subject = subject_of_row(answer, row)
+    assert all(masked not in places for places in subject.places.values())
+    chips = view._true_labels(answer, subject).split("<span class='chip")
+    of_masked = [chip for chip in chips if "masked, not ranked" in chip]
+    assert len(of_masked) == 1
+    assert escape(BUILT.label_name(masked)) in of_masked[0]
+    assert "missed" not in of_masked[0]
+    assert all("●" in chip for chip in chips[2:] if chip not in of_masked)
+
+
+def test_small_weights_of_features_keep_their_digits_and_ordinary_ones_have_two():
+    answer, subject = answer_at(SAME), subject_of_row(answer_at(SAME), 3)
+    assert all(
+        len(text.split(".")[1].split("<")[0]) == 2 for text in view._features(answer, subject).split("<small>")[1:]
+    )
+    shown = view._features(answer, replace(subject, x=subject.x * 1e-4))
+    for value in subject.features[1] * 1e-4:
+        assert f"{value:.2e}".replace("-", "−") in shown
+
+
+def test_an_only_label_is_told_as_one():
+    answer = answer_at(SAME)
+    for row in np.flatnonzero(BUILT.Y_test.sum(axis=1) == 1):
+        subject = subject_of_row(answer, int(row))
+        hits = [any(entry.right for entry in subject.lists[variant]) for variant in (RIDGE, RIDGE_PS)]
+        one, weighted = ("is" if hit else "is not" for hit in hits)
+        told = f"Its only label {one} among the first {K} of {RIDGE}, and {weighted} with PS."
+        assert view._sentence(answer, subject).endswith(told) or not subject.features[0].size
 
 
 def test_a_row_without_features_is_told_from_one_that_the_model_ranks():

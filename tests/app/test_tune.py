@@ -49,7 +49,7 @@ def test_the_held_out_path_tells_how_far_it_is_before_its_results_arrive_togethe
     fractions = [fraction for fraction, _ in told]
     assert 0.5 < fractions[0] < fractions[-1] == 1
     assert (np.diff(fractions) > 0).all()
-    assert all(text == f"Held out, at all 25 values of λ together: {200 * f - 100:.0f} %" for f, text in told)
+    assert {text for _, text in told} == {"Held out, at all 25 values of λ together"}
 
 
 def test_a_family_is_called_a_source_package_only_in_the_data_sets_of_debian_packages(answer):

@@ -44,6 +44,17 @@ def test_every_label_has_the_name_that_it_has_alone_or_its_number():
         assert ds.every_label_name().tolist() == [ds.label_name(label) for label in range(2)]
 
 
+def test_a_name_of_blanks_is_none():
+    blank = {key: ["x", " "] for key in ("label_names", "test_names")}
+    ds = a_dataset(**blank, train_names=["x", "", "z"], feature_names=["x", "\t", "y", "z"])
+    assert ds.every_label_name().tolist() == ["x", "label 1"]
+    assert [ds.feature_name(1), ds.test_name(1), ds.train_name(1)] == [
+        "feature 1",
+        "test instance 1",
+        "training instance 1",
+    ]
+
+
 def test_equal_masks_are_kept_as_ones_and_give_the_same_fingerprint_whatever_they_hold():
     pairs = np.array([[0, 1], [1, 1], [0, 0]])
     rows, columns = [1, 0, 1, 1, 2], [1, 1, 0, 0, 0]  # out of order, one pair twice, and a pair with a zero

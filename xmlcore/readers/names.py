@@ -136,7 +136,8 @@ def _with_side(
         used.append(masks[0])
         masked = read_pairs(masks[0], rows, n_labels)
         part = replace(part, masked=masked)
-        notes.append(f"Masked before ranking in {side}: {counted(len(masked[0]), 'pair')} of {masks[0].name}.")
+        distinct = len(set(zip(*masked, strict=True)))  # a file may name a pair twice
+        notes.append(f"Masked before ranking in {side}: {counted(distinct, 'pair')} of {masks[0].name}.")
     return part
 
 

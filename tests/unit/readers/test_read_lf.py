@@ -12,7 +12,7 @@ FILES = {
     "tst_X_Xf.txt": "2 5\n4:1\n0:2\n",
     "tst_X_Y.txt": "2 4\n1:1\n2:0.5\n",
     "lbl_X_Xf.txt": "4 5\n0:1\n1:1\n2:1\n3:1\n",
-    "filter_labels_train.txt": "0 2\n2 1\n",
+    "filter_labels_train.txt": "0 2\n2 1\n0 2\n",
     "filter_labels_test.txt": "0 1\n",
 }
 
