@@ -27,7 +27,7 @@ from xmlcore.ranking import top_k, top_k_both
 from xmlcore.readers import Recognition, read, recognise, write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
 from xmlcore.ridge import RidgeFactorization
-from xmlcore.row_blocks import save_blocks, stored_blocks
+from xmlcore.row_blocks import blocks_of, save_blocks, stored_blocks
 from xmlcore.sampling import sample_training
 from xmlcore.selection import frontier, held_out_path, lambda_grid, lambda_path, search_settings, validation_split
 from xmlcore.sparsify import compress, save_sparse_weights, sparse_weights, weight_sizes
@@ -55,6 +55,7 @@ __all__ = [
     "VariantResult",
     "XMLRidge",
     "agreement",
+    "blocks_of",
     "catalog_entries",
     "compress",
     "contributions",

@@ -99,7 +99,7 @@ class Outline:
 
 
 def outline(ds: Dataset) -> Outline:
-    """The outline of a data set."""
+    """The outline of a data set. Raises DataError where its features were changed to what `Dataset` refuses."""
     blocks = []
     for block in as_blocks(ds.X_train):
         if sparse.issparse(block):
@@ -204,6 +204,8 @@ def factorization_cost(
         n_train: training instances in a sample, at least 1, where not all are to be used.
         free_bytes: memory that may be used; None asks the system.
         rate: float32 operations a second; None measures.
+
+    Raises DataError for what is no recipe, n_train < 1 and rate ≤ 0.
     """
     recipe = FeatureRecipe.parse(recipe)
     rate = operations_per_second() if rate is None else as_number(rate, "rate", above=0)

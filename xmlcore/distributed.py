@@ -30,6 +30,7 @@ from xmlcore.evaluation import (
     rank_variants,
     scores_of_variants,
 )
+from xmlcore.matrices import as_mask
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
 from xmlcore.row_blocks import RowBlock
@@ -96,12 +97,14 @@ def evaluate_distributed(
     ks: Sequence[int] = (1, 3, 5),
     *,
     reg_lambda_ps: float | None = None,
+    exclude: sparse.csr_array | None = None,
     labels_a_block: int = LABELS_A_BLOCK,
 ) -> Evaluation:
     """`evaluate_streamed` with test rows projected, scored and ranked by the client's workers.
 
-    loads: as in `sum_distributed`, for the test rows. labels_a_block: how many labels a task scores; the scheduler
-    holds all blocks of Q, a worker those that it uses. Other arguments and errors as in `evaluate`.
+    loads: as in `sum_distributed`, for the test rows. exclude: pairs masked before ranking, of all loads' rows
+    together. labels_a_block: how many labels a task scores; the scheduler holds all blocks of Q and the mask, a worker
+    those that it uses. Other arguments and errors as in `evaluate`.
     """
     if not loads:
         raise DataError("loads is empty; expected a function for each row block")
@@ -112,6 +115,8 @@ def evaluate_distributed(
     theta = as_weights(inverse_propensity, fac.n_labels)
     as_weights(metric_inverse_propensity, fac.n_labels, "metric_inverse_propensity")  # not after the last block
     penalties = as_penalties(reg_lambda, reg_lambda_ps)
+    exclude = as_mask(exclude, (*np.shape(exclude)[:1], fac.n_labels))  # its rows are compared once they are counted
+    pairs, mask = _held(client, exclude), None
     projector = _held(client, replace(fac, Q=fac.Q[:, :0]))
     coefficients = [
         (labels.start, _held(client, replace(fac, projection=None, Q=fac.Q[:, labels])), theta[labels])
@@ -120,12 +125,14 @@ def evaluate_distributed(
     ranked = []
     for number, load in enumerate(loads):
         rows = client.submit(_project, load, projector, fac.n_labels, number, pure=False)
+        mask = None if exclude is None else client.submit(_next_mask, pairs, mask, rows, pure=False)
         best = [
-            client.submit(_best_of_labels, rows, Q, start, weights, penalties, k_max, pure=False)
+            client.submit(_best_of_labels, rows, Q, start, weights, penalties, k_max, mask, pure=False)
             for start, Q, weights in coefficients
         ]
         ranked.append(client.submit(_merge, rows, best, k_max, pure=False))
     parts: list[_Ranked] = client.gather(ranked)
+    as_mask(exclude, (sum(len(part.top) for part in parts), fac.n_labels))
     return evaluate_rankings(
         np.concatenate([part.top for part in parts]),
         np.concatenate([part.top_ps for part in parts]),
@@ -154,9 +161,18 @@ class _Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class _Mask:
+    """The masked pairs of one block of rows, and the number of rows up to its end."""
+
+    pairs: sparse.csr_array
+    stop: int
+
+
+@dataclass(frozen=True, eq=False)
 class _Best:
     """The best of one block of labels for one block of rows: (rows, k) labels and what they are ranked by, twice.
 
+    Where a mask leaves fewer than k labels, a row ends in -1 and −∞, behind the labels of all other blocks.
     zero: which rows score 0 for all labels of the block, shape (rows,).
     """
 
@@ -207,6 +223,14 @@ def _project(load: Load, fac: StreamedFactorization, n_labels: int, number: int)
     return _Rows(P, labels_of_block(Y, P.shape[0], n_labels, number))
 
 
+def _next_mask(pairs: sparse.csr_array, before: _Mask | None, rows: _Rows) -> _Mask:
+    start = 0 if before is None else before.stop
+    stop = start + rows.P.shape[0]
+    if stop > pairs.shape[0]:
+        raise DataError(f"exclude has {pairs.shape[0]} rows, and the blocks have more; expected as many")
+    return _Mask(pairs[start:stop], stop)
+
+
 def _best_of_labels(
     rows: _Rows,
     fac: StreamedFactorization,
@@ -214,12 +238,17 @@ def _best_of_labels(
     theta: np.ndarray,
     penalties: tuple[float, float],
     k: int,
+    mask: _Mask | None,
 ) -> _Best:
     scores, scores_ps = scores_of_variants(fac, rows.P, penalties)
-    top, top_ps = rank_variants(scores, scores_ps, theta, k)
+    pairs = None if mask is None else mask.pairs[:, start : start + theta.size]
+    top, top_ps = rank_variants(scores, scores_ps, theta, k, pairs)
     values = np.take_along_axis(scores, top, axis=1).astype(np.float64)
     values_ps = np.take_along_axis(scores if scores_ps is None else scores_ps, top_ps, axis=1) * theta[top_ps]
-    return _Best(top + np.int32(start), values, top_ps + np.int32(start), values_ps, ~scores.any(axis=1))
+    for labels, ranked_by in ((top, values), (top_ps, values_ps)):
+        ranked_by[labels < 0] = -np.inf
+        labels[labels >= 0] += start
+    return _Best(top, values, top_ps, values_ps, ~scores.any(axis=1))
 
 
 def _merge(rows: _Rows, best: list[_Best], k: int) -> _Ranked:

@@ -223,7 +223,10 @@ def evaluate_rankings(
 
 
 def evaluate_ranking(top: np.ndarray, ruler: Ruler, ks: Sequence[int] = (1, 3, 5)) -> VariantResult:
-    """Metrics and per-label hits of one ranking (rows, ≥ max K), also another system's; rows shorter end in -1."""
+    """Metrics and per-label hits of one ranking (rows, ≥ max K), also another system's; rows shorter end in -1.
+
+    Raises DataError for a top of fewer than max K columns or as `metrics.hits` does, K < 1, and a ruler of a lower K.
+    """
     ks, top = cut_ks(ks, ruler.Y.shape[1]), as_array(top, "top")
     found = hits(top, ruler)
     if top.shape[1] < ks[-1] or ruler.k_max < ks[-1]:

@@ -48,6 +48,8 @@ def estimate_seconds(solve: Callable[[np.ndarray], object], size: int, sample: i
         sample: the size that is timed, where r is larger.
 
     Seconds(r) ≈ seconds(n) (r/n)³. Caches and blocking make it an estimate, not a promise.
+
+    Raises DataError for a size below 1.
     """
     if size < 1:
         raise DataError(f"size must be at least 1; it is {size}")

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xmlcore import products
-from xmlcore.checks import DataError, as_indices, as_list, check_reg_lambda
+from xmlcore.checks import DataError, as_indices, as_list, as_whole, check_reg_lambda
 from xmlcore.dataset import as_groups
 from xmlcore.matrices import take_rows
 
@@ -102,7 +102,10 @@ def held_out_scores(
 def scores_left_out(
     fac: RidgeFactorization, reg_lambda: float, groups: np.ndarray | None, rows: slice | np.ndarray
 ) -> np.ndarray:
-    """Held-out scores of the given training rows in the order given, (rows, L), float32; whole, so choose few rows."""
+    """Held-out scores of the given training rows in the order given, (rows, L), float32; whole, so choose few rows.
+
+    Raises DataError as `held_out_scores` does.
+    """
     asked = np.arange(fac.n_train)[rows] if isinstance(rows, slice) else as_indices(rows, fac.n_train, "rows")
     chosen, places = np.unique(asked, return_inverse=True)
     out = np.zeros((chosen.size, fac.n_labels), np.float32)
@@ -116,7 +119,10 @@ def sample_families(groups: np.ndarray | None, n_train: int, n_rows: int, seed: 
     """A seeded sample of whole families, or of rows where `groups` is None, with at least `n_rows` rows; sorted.
 
     All rows where the training set has no more. An estimate on a sample of families is an estimate for all rows.
+
+    Raises DataError for n_rows < 1, a seed below 0, and groups as `held_out_scores` does.
     """
+    n_rows, seed = as_whole(n_rows, "n_rows", at_least=1), as_whole(seed, "seed", at_least=0)
     family = _families(groups, n_train)
     sizes = np.bincount(family)
     order = np.random.default_rng(seed).permutation(sizes.size)

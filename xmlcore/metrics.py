@@ -106,7 +106,10 @@ def precision_at_k(top: np.ndarray, Y: sparse.csr_array, k: int) -> float:
 
 
 def precision_ceiling(Y: sparse.csr_array, k: int) -> float:
-    """P@K of a perfect ranking, mean_i min(K, n_i) / K: below 1 where instances have fewer than K labels; Y: n×L."""
+    """P@K of a perfect ranking, mean_i min(K, n_i) / K: below 1 where instances have fewer than K labels; Y: n×L.
+
+    Raises DataError as `make_ruler` does.
+    """
     ruler = make_ruler(Y, None, k)
     return float(np.minimum(ruler.n_relevant, ruler.k_max).mean() / ruler.k_max)
 

@@ -85,7 +85,10 @@ class Profile:
 
 
 def profile(ds: Dataset) -> Profile:
-    """The profile of a data set, with its features as they are in it."""
+    """The profile of a data set, with its features as they are in it.
+
+    Raises DataError where its features were changed to what `Dataset` refuses.
+    """
     train_counts = ds.label_counts
     test_counts = np.bincount(ds.Y_test.indices, minlength=ds.n_labels).astype(np.int64)
     unseen = (train_counts == 0) & (test_counts > 0)

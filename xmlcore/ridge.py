@@ -72,7 +72,8 @@ class RidgeFactorization:
     ) -> RidgeFactorization:
         """Factorise X (D×N) once for every λ, A and B; Y (D×L) enters only into Q.
 
-        `form` "auto" takes the smaller Gram matrix. `memory_budget` bounds Q and temporary arrays, in bytes; a
+        `form` "auto" takes the smaller Gram matrix; a forced "primal" with D < N is not for held-out scores at small λ,
+        which may lose 6e-8 σ_max/λ there (see `leaveout`). `memory_budget` bounds Q and temporary arrays, in bytes; a
         quarter of the free memory by default. `progress` is called with a stage's name and a fraction, or None within
         a library call that reports nothing.
 
@@ -319,11 +320,12 @@ class RidgeFactorization:
         """What each of the given training rows would score in a model trained without it, (rows, L), float32.
 
         For many rows or λ, `leaveout.held_out_scores` gives blocks; its module has the formula and how it rounds.
+        Raises DataError as it does.
         """
         return leaveout.scores_left_out(self, reg_lambda, None, rows)
 
     def leave_group_out_scores(self, reg_lambda: float, groups: np.ndarray, *, rows: Rows = slice(None)) -> np.ndarray:
-        """The same from models trained without the whole family of each row; `groups` has D entries."""
+        """The same from models trained without each row's whole family; `groups` has D entries; errors as there."""
         return leaveout.scores_left_out(self, reg_lambda, groups, rows)
 
     @property

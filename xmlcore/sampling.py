@@ -46,7 +46,7 @@ def sample_interval(
 
     Raises DataError for fewer than two instances, or more than n_population, and for a top of fewer than K columns.
     """
-    n = len(top)
+    n, n_population = len(top), as_whole(n_population, "n_population")
     if not 2 <= n <= n_population:
         raise DataError(f"top has {n} rows and n_population is {n_population}; expected 2 to n_population rows")
     ruler = make_ruler(Y, metric_inverse_propensity, k)

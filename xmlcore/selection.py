@@ -187,13 +187,17 @@ def search_settings(
 def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.ndarray:
     """The points that no other beats in one metric without losing in the other: indices by rising precision.
 
-    precision, psprecision: P@K and PSP@K of each point. Of equal points the first is kept.
+    precision, psprecision: P@K and PSP@K of each point, shape (points,). Of equal points the first is kept.
+
+    Raises DataError for other shapes, and for what is no number: NaN is beaten by nothing.
     """
     p, psp = as_floats(precision, "precision"), as_floats(psprecision, "psprecision")
     if p.shape != psp.shape or p.ndim != 1:
         raise DataError(
             f"precision has shape {p.shape} and psprecision {psp.shape}; expected one number for each point"
         )
+    if np.isnan(p).any() or np.isnan(psp).any():
+        raise DataError("precision or psprecision holds NaN; expected numbers")
     kept: list[int] = []
     for point in np.lexsort((-psp, -p)):
         if not kept or psp[point] > psp[kept[-1]]:

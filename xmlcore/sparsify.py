@@ -53,7 +53,10 @@ class WeightSizes:
     at_least: np.ndarray
 
     def threshold(self, share: float) -> float:
-        """The τ whose kept share is nearest to the one asked for, as a fraction of N·L; 0 keeps everything."""
+        """The τ whose kept share is nearest to the one asked for, as a fraction of N·L; 0 keeps everything.
+
+        Raises DataError for a share outside (0, 1].
+        """
         share = as_number(share, "share", above=0, at_most=1)
         wanted = share * self.shape[0] * self.shape[1]
         # at_least falls with the bin: the last bin with enough entries, or the next where that is nearer.
@@ -65,9 +68,8 @@ class WeightSizes:
         return _edge(at)
 
     def kept(self, threshold: float) -> int:
-        """How many entries a threshold from `threshold` keeps, zeros left out."""
-        threshold = as_number(threshold, "threshold", at_least=0)
-        return int(self.at_least[int(np.float32(threshold).view(np.uint32)) >> _DROPPED_BITS])
+        """How many entries a threshold from `threshold` keeps, zeros left out. Raises DataError for one below 0."""
+        return int(self.at_least[int(_as_threshold(threshold).view(np.uint32)) >> _DROPPED_BITS])
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ def sparse_weights(
     Raises DataError for a threshold below 0, a W of another shape, and sizes of another factorisation's shape.
     """
     _check_sizes(sizes, fac)
-    theta, threshold = sizes.inverse_propensity, as_number(threshold, "threshold", at_least=0)
+    theta, threshold = sizes.inverse_propensity, _as_threshold(threshold)
     parts = []
     for labels, block in _weight_blocks(fac, sizes.reg_lambda, W, 0):
         part = _entries(block, _sizes(block, theta, labels) >= threshold)
@@ -245,6 +247,11 @@ def _plain(value: object) -> object:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"{value!r} is no number, text, list or mapping")
+
+
+def _as_threshold(threshold: float) -> np.float32:
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, which no entry reaches
+        return np.float32(abs(as_number(threshold, "threshold", at_least=0)))  # −0.0 has the bits of a negative number
 
 
 def _edge(at: int) -> float:

@@ -128,8 +128,9 @@ def test_a_cancelled_baseline_leaves_no_result_and_no_file(store, stage, monkeyp
     ds = make_dataset("bibtex")
     task = start(store, ds, "br")
     deadline = time.monotonic() + LONG
-    while stage == "training" and task.message != stage and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while stage == "training" and task.message != stage:
+        assert not task.wait(0.02), task.message
+        assert time.monotonic() < deadline, task.message
     task.cancel()
     assert task.wait(LONG)
     assert task.state == "cancelled"

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from scipy import sparse
 
 from xmlcore.checks import DataError
 from xmlcore.distributed import evaluate_distributed, fit_distributed, sum_distributed
-from xmlcore.evaluation import Evaluation
+from xmlcore.evaluation import Evaluation, evaluate
 from xmlcore.projection import random_projection
 from xmlcore.propensity import inverse_propensity
 from xmlcore.ridge import RidgeFactorization
@@ -104,6 +105,44 @@ def test_the_weighted_variant_may_have_its_own_penalty(client: Client, folders: 
     assert_same(found, evaluate_streamed(fac, stored_blocks(test), 2.0, theta, theta, reg_lambda_ps=0.3))
 
 
+@pytest.mark.parametrize("reg_lambda_ps", [None, 0.3])
+def test_masked_pairs_are_ranked_nowhere_and_a_row_with_few_labels_left_ends_in_none(
+    client: Client, folders: tuple[Path, Path], reg_lambda_ps: float | None
+) -> None:
+    ds = SHAPE()
+    fac = fit_streamed(stored_blocks(folders[0]))
+    theta = inverse_propensity(fac.label_counts, 0.55, 1.5, fac.n_train)
+    masked = np.random.default_rng(0).random(ds.Y_test.shape) < 0.5
+    masked[::9] = True
+    masked[::9, ::16] = False  # two labels left, in two of the blocks below
+    masked[4] = True
+    exclude = sparse.csr_array(masked)
+    expected = evaluate(
+        fac, fac.project(ds.X_test), ds.Y_test, 2.0, theta, theta, exclude=exclude, reg_lambda_ps=reg_lambda_ps
+    )
+    assert (expected.ridge.top[9] < 0).tolist() == [False, False, True, True, True]
+    for labels_a_block in (1, 7, 100):
+        found = evaluate_distributed(
+            client,
+            fac,
+            stored_loads(folders[1]),
+            2.0,
+            theta,
+            theta,
+            exclude=exclude,
+            reg_lambda_ps=reg_lambda_ps,
+            labels_a_block=labels_a_block,
+        )
+        assert_same(found, expected)
+        for top, top_there in ((found.ridge.top, expected.ridge.top), (found.ps.top, expected.ps.top)):
+            np.testing.assert_array_equal(top < 0, top_there < 0)
+    for rows in (ds.n_test - 1, ds.n_test + 1):
+        with pytest.raises(DataError, match=f"exclude has (shape \\()?{rows}"):
+            evaluate_distributed(
+                client, fac, stored_loads(folders[1]), 2.0, theta, theta, exclude=sparse.csr_array((rows, 32))
+            )
+
+
 def test_a_worker_that_is_killed_half_way_changes_no_sum(client: Client, folders: tuple[Path, Path], tmp_path) -> None:
     train, _ = folders
     found = sum_distributed(client, with_a_death_half_way(train, tmp_path / "victim"), projection=PROJECTION)
@@ -181,5 +220,8 @@ def test_misuse_is_named_here_and_on_a_worker(client: Client, folders: tuple[Pat
     in_memory = RidgeFactorization.fit(SHAPE().X_train, SHAPE().Y_train)
     with pytest.raises(DataError, match="fac is RidgeFactorization; expected StreamedFactorization"):
         evaluate_distributed(client, in_memory, stored_loads(train), 1.0, np.ones(32), np.ones(32))
+    mask = sparse.csr_array((9, 31))
+    with pytest.raises(DataError, match=r"exclude has shape \(9, 31\)"):
+        evaluate_distributed(client, fac, stored_loads(train), 1.0, np.ones(32), np.ones(32), exclude=mask)
     with pytest.raises(DataError, match="labels_a_block is 0"):
         evaluate_distributed(client, fac, stored_loads(train), 1.0, np.ones(32), np.ones(32), labels_a_block=0)

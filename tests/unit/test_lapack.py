@@ -1,7 +1,7 @@
 """The routines against numpy and scipy in float64, and what they are for: other threads run meanwhile."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -70,13 +70,12 @@ def test_an_array_that_is_not_in_one_piece_is_refused():
 
 
 def test_other_threads_run_during_a_decomposition():
-    K, seen = positive(700, np.float64), []
-    worker = threading.Thread(target=lambda: (symmetric_eigen(K), seen.append("done")))
     ticks = 0
-    worker.start()
-    while not seen:
-        time.sleep(0.001)
-        ticks += not seen
-    worker.join()
+    with ThreadPoolExecutor(1) as pool:
+        pairs = pool.submit(symmetric_eigen, positive(700, np.float64))
+        while not pairs.done():
+            time.sleep(0.001)
+            ticks += not pairs.done()
+    pairs.result()
     # With Python's lock held this thread would wake up once, when all is over.
     assert ticks >= 3

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.hard_data import hard_data
+from tests.unit.ridge_cases import distance
 from xmlcore import eigen
 from xmlcore.checks import DataError
 from xmlcore.leaveout import sample_families
@@ -31,10 +32,6 @@ def refitted(X, Y, reg_lambda, families):
         alpha = np.linalg.solve(K[np.ix_(rest, rest)] + reg_lambda * np.eye(rest.size), Y[rest].astype(np.float64))
         scores.append(K[np.ix_(family, rest)] @ alpha)
     return np.vstack(scores)
-
-
-def distance(found, expected):
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
 def both_errors(fac, reg_lambda, rows):
@@ -157,3 +154,17 @@ def test_a_sample_of_families_holds_whole_families_and_enough_rows(families, wan
 def test_a_sample_of_lone_rows_has_the_size_asked():
     assert sample_families(None, 1_000, 64, seed=3).size == 64
     assert np.array_equal(sample_families(None, 10, 99), np.arange(10))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a",), "n_rows is 'a'; expected a whole number"),
+        ((0,), "n_rows is 0"),
+        ((-5,), "n_rows is -5; expected a whole number of at least 1"),
+        ((5, -1), "seed is -1; expected a whole number of at least 0"),
+    ],
+)
+def test_a_sample_that_cannot_be_drawn_is_refused(arguments, message):
+    with pytest.raises(DataError, match=message):
+        sample_families(None, 30, *arguments)

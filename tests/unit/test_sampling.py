@@ -42,6 +42,13 @@ def test_a_sample_larger_than_its_population_is_refused(population):
         sample_interval(top, Y, 5, 10)
 
 
+@pytest.mark.parametrize("n_population", ["9000", 9000.5, None])
+def test_a_population_that_is_no_whole_number_is_refused(population, n_population):
+    top, Y, _ = population
+    with pytest.raises(DataError, match=r"n_population is .*; expected a whole number"):
+        sample_interval(top, Y, 5, n_population)
+
+
 @pytest.mark.parametrize("right", [True, False])
 def test_where_all_of_a_sample_are_alike_the_interval_still_holds_the_population_value(right):
     """One in a hundred instances is otherwise: a sample of 100 without any of them has a chance of a third."""

@@ -298,6 +298,8 @@ def held_out(rows):
         (lambda: held_out([1, 1]), "each once"),
         (lambda: held_out([]), "rows has 0 indices"),
         (lambda: frontier([1], [1, 2]), "precision has shape"),
+        (lambda: frontier([1, np.nan], [1, 2]), "precision or psprecision holds NaN"),
+        (lambda: frontier([1, 2], [1, np.nan]), "precision or psprecision holds NaN"),
         (lambda: validation_split(dataset(), share=1.0), "share is 1.0"),
         (lambda: validation_split(dataset(100, np.zeros(100, dtype=int))), "leaves one side empty"),
     ],

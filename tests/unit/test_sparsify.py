@@ -100,6 +100,14 @@ def test_megabytes_are_those_of_scipys_arrays(tmp_path):
     assert point.megabytes_dense == pytest.approx(34 * 9 * 4 / 1e6)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_threshold_beyond_float32_keeps_nothing_and_minus_zero_is_zero():
+    fac, *_ = problem()
+    sizes = weight_sizes(fac, 0.5)
+    assert sizes.kept(1e60) == sparse_weights(fac, sizes, 1e60).nnz == 0
+    assert sizes.kept(-0.0) == sizes.kept(0.0) == np.count_nonzero(fac.weights(0.5))
+
+
 @pytest.mark.parametrize("memory_budget", [1, 1 << 30])
 def test_the_exported_weights_are_read_by_scipy_and_rank_as_they_are(tmp_path, memory_budget):
     fac, *_, theta = problem()
@@ -226,6 +234,7 @@ def test_debtags_keeps_its_metrics_at_a_fiftieth_of_w():
         (lambda fac, X, Y, sizes: sizes.threshold(0.0), "share is 0"),
         (lambda fac, X, Y, sizes: sizes.threshold(1.1), "share is 1.1"),
         (lambda fac, X, Y, sizes: sizes.kept(-1), "threshold is -1"),
+        (lambda fac, X, Y, sizes: sizes.kept("1"), "threshold is '1'"),
         (lambda fac, X, Y, sizes: sparse_weights(fac, sizes, np.nan), "threshold is nan"),
         (lambda fac, X, Y, sizes: compress(fac, sizes, 0.5, X, make_ruler(Y, None, 1), {}, (1,)), "full lacks"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 0.0), "reg_lambda is 0"),

@@ -9,18 +9,11 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from tests.unit.readers.texts import same_as_given, shown
 from xmlcore.readers import assemble, read, recognise
 
 TEXTS = ["the match was won", "the vote was lost", "a match and a vote", 'no news, "none"\nat all']
 LABELS = [["sport", "local"], ["politics"], ["sport", "politics"], []]
-
-
-def shown(ds) -> list[list[str]]:
-    return [[str(ds.label_names[i]) for i in ds.Y_train[[row]].indices] for row in range(ds.n_train)]
-
-
-def same_as_given(ds) -> bool:
-    return list(ds.train_texts) == TEXTS and shown(ds) == [sorted(labels) for labels in LABELS]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +38,7 @@ def test_tables_of_pandas_are_read_whatever_stands_between_labels(tmp_path, cell
         "csv",
         f"test{end} is a table with the columns 'text' and 'labels'",
     )
-    assert same_as_given(read(tmp_path))
+    assert same_as_given(read(tmp_path), TEXTS, LABELS)
 
 
 def test_words_are_counted_over_the_vocabulary_of_the_training_texts(put):
@@ -184,7 +177,7 @@ def test_json_of_pandas_with_names_of_labels_is_read(tmp_path, orient):
     table = pd.DataFrame({"text": TEXTS, "tags": LABELS})
     for side in ("train", "test"):
         table.to_json(tmp_path / f"{side}.json", orient="records", lines=orient == "lines")
-    assert same_as_given(read(tmp_path))
+    assert same_as_given(read(tmp_path), TEXTS, LABELS)
 
 
 def test_labels_in_json_may_be_delimited_text_missing_or_null(put):

@@ -5,19 +5,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from tests.unit.readers.texts import same_as_given, shown
 from xmlcore.readers import LIMITS, read, recognise
 from xmlcore.readers.limits import Limits
 
 TEXTS = ["the match was won", "the vote was lost", "a match and a vote"]
 LABELS = [["sport", "local"], ["politics"], []]
-
-
-def shown(ds) -> list[list[str]]:
-    return [[str(ds.label_names[i]) for i in ds.Y_train[[row]].indices] for row in range(ds.n_train)]
-
-
-def same_as_given(ds) -> bool:
-    return list(ds.train_texts) == TEXTS and shown(ds) == [sorted(labels) for labels in LABELS]
 
 
 def both(put, name: str, content: str | bytes):
@@ -31,7 +24,7 @@ def test_texts_and_labels_in_files_of_their_own_go_line_by_line(put, texts):
     both(put, "{}_labels.txt", "".join(" ".join(labels) + "\n" for labels in LABELS))
     folder = both(put, texts, "\n".join(TEXTS) + "\n")
     assert recognise(folder).format == "attentionxml"
-    assert same_as_given(read(folder))
+    assert same_as_given(read(folder), TEXTS, LABELS)
 
 
 def test_matrices_beside_such_texts_come_first_and_the_texts_are_kept(put):
@@ -44,7 +37,7 @@ def test_matrices_beside_such_texts_come_first_and_the_texts_are_kept(put):
     assert (recognition.format, recognition.alternatives[0].format) == ("npz", "attentionxml")
     ds = read(folder)
     assert (list(ds.train_texts), ds.feature_kind) == (TEXTS, "values")
-    assert same_as_given(read(folder, format="attentionxml"))
+    assert same_as_given(read(folder, format="attentionxml"), TEXTS, LABELS)
 
 
 def test_texts_and_labels_of_different_length_are_refused(put, refusal):
@@ -64,7 +57,7 @@ def test_labels_a_tab_and_text_with_or_without_an_id(put, delimiter, with_id):
     folder = both(put, "{}.txt", "".join(lines))
     assert recognise(folder).format == "tab-text"
     ds = read(folder)
-    assert same_as_given(ds)
+    assert same_as_given(ds, TEXTS, LABELS)
     assert (ds.train_names is not None) == with_id
 
 
@@ -91,7 +84,7 @@ def test_fasttext_marks_labels_wherever_they_stand(put):
     content = "__label__sport __label__local the match was won\nthe vote __label__politics was lost\n\n" + TEXTS[2]
     folder = both(put, "{}.txt", content)
     assert recognise(folder).format == "fasttext"
-    assert same_as_given(read(folder))
+    assert same_as_given(read(folder), TEXTS, LABELS)
 
 
 def test_a_fasttext_label_without_a_name_is_refused(put, refusal):
@@ -104,7 +97,7 @@ def test_parquet_of_pandas_is_read(tmp_path, as_list):
     for side in ("train", "test"):
         pd.DataFrame({"text": TEXTS, "labels": labels}).to_parquet(tmp_path / f"{side}.parquet")
     assert recognise(tmp_path).format == "parquet"
-    assert same_as_given(read(tmp_path))
+    assert same_as_given(read(tmp_path), TEXTS, LABELS)
 
 
 def test_parquet_with_columns_of_zeros_and_ones_is_read(tmp_path):
@@ -112,7 +105,7 @@ def test_parquet_with_columns_of_zeros_and_ones_is_read(tmp_path):
     table = pd.DataFrame({"text": TEXTS, **labels})
     for side in ("train", "test"):
         table.to_parquet(tmp_path / f"{side}.parquet")
-    assert same_as_given(read(tmp_path))
+    assert same_as_given(read(tmp_path), TEXTS, LABELS)
 
 
 def test_parquet_that_is_damaged_or_expands_too_far_is_refused(tmp_path, refusal):
