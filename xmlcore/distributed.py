@@ -28,7 +28,6 @@ from xmlcore.evaluation import (
     evaluate_rankings,
     metric_ruler,
     rank_variants,
-    scores_of_variants,
 )
 from xmlcore.propensity import as_weights
 from xmlcore.ranking import best_of_blocks
@@ -215,7 +214,8 @@ def _best_of_labels(
     penalties: tuple[float, float],
     k: int,
 ) -> _Best:
-    scores, scores_ps = scores_of_variants(fac, rows.P, penalties)
+    scores = fac.scores(rows.P, penalties[0])
+    scores_ps = None if penalties[0] == penalties[1] else fac.scores(rows.P, penalties[1])
     top, top_ps = rank_variants(scores, scores_ps, theta, k)
     values = np.take_along_axis(scores, top, axis=1).astype(np.float64)
     values_ps = np.take_along_axis(scores if scores_ps is None else scores_ps, top_ps, axis=1) * theta[top_ps]
