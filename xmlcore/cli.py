@@ -259,7 +259,7 @@ def _evaluation(
         exclude=data.test_filter,
         X_new=data.X_test,
     )
-    blocks = (fac.scores(P, reg_lambda, rows=rows) for rows in row_blocks(*data.Y_test.shape, P.shape[1], None))
+    blocks = (fac.scores(P, reg_lambda, rows=rows) for rows in row_blocks(data.n_test, fac, None))
     return result, _predictions(data, blocks, theta, max(ks)) if predict else []
 
 
@@ -271,6 +271,7 @@ def _predictions(data: Dataset, blocks: Iterable[np.ndarray], theta: np.ndarray,
         first += len(scores)
         for (name, found), weights in zip(parts.items(), (None, theta), strict=True):
             found.append(predictions_from_scores(name, scores, k, inverse_propensity=weights, exclude=exclude))
+        del scores  # before those of the next instances are made
     return [
         predictions_from_ranking(
             name, *(np.concatenate([getattr(part, of) for part in found]) for of in ("top", "scores")), data.n_labels

@@ -28,7 +28,6 @@ from xmlcore.evaluation import (
     evaluate_rankings,
     metric_ruler,
     rank_variants,
-    scores_of_variants,
 )
 from xmlcore.matrices import as_mask
 from xmlcore.propensity import as_weights
@@ -240,7 +239,8 @@ def _best_of_labels(
     k: int,
     mask: _Mask | None,
 ) -> _Best:
-    scores, scores_ps = scores_of_variants(fac, rows.P, penalties)
+    scores = fac.scores(rows.P, penalties[0])
+    scores_ps = None if penalties[0] == penalties[1] else fac.scores(rows.P, penalties[1])
     pairs = None if mask is None else mask.pairs[:, start : start + theta.size]
     top, top_ps = rank_variants(scores, scores_ps, theta, k, pairs)
     values = np.take_along_axis(scores, top, axis=1).astype(np.float64)

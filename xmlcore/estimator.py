@@ -75,9 +75,10 @@ class XMLRidge(ClassifierMixin, BaseEstimator):
         """
         X, fac, theta = self._validated(X), self.factorization_, self._theta()
         ranked = []
-        for rows in row_blocks(X.shape[0], fac.n_labels, fac.eigenvalues.size, None):
+        for rows in row_blocks(X.shape[0], fac, None):
             scores = fac.scores(fac.project(X[rows]), self.reg_lambda)
             ranked.append(top_k(scores, self.k) if theta is None else top_k_weighted(scores, theta, self.k))
+            del scores  # before those of the next rows are made
         return np.vstack(ranked)
 
     def predict(self, X: Block) -> sparse.csr_array | np.ndarray:

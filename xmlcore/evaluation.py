@@ -85,7 +85,8 @@ def evaluate(
     data set's own A and B, so that the ruler stays still while A and B move. reg_lambda_ps: λ of the weighted variant
     where it has its own. exclude: pairs (row, label) masked before ranking, rows×L. X_new: the features of which P is
     the projection; with them, all rows are scored by way of W where that takes less (`RidgeFactorization.scores_of`).
-    memory_budget: bytes that a block of scores with what it needs may take; a quarter of the free memory by default.
+    memory_budget: bytes that a block of scores with what it needs may take; a quarter of the free memory by default. In
+    the primal without Q, XᵀY is made in parts within half of the factorisation's own budget.
 
     Raises DataError for shapes that do not fit, λ ≤ 0, K < 1, and scores that are not finite.
     """
@@ -168,35 +169,33 @@ def rank_projected(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """The k best labels of projected rows by both variants, (rows, k) each, and how many rows score 0 everywhere.
 
-    penalties: λ of XML-ridge and of XML-ridge with PS. Block by block: the scores are never whole beyond the budget.
+    penalties: λ of XML-ridge and of XML-ridge with PS. Block by block: the scores are never whole beyond the budget,
+    and no two blocks are held at once.
     X_new: as in `evaluate`.
     """
     top = np.empty((P.shape[0], k), dtype=np.int32)
     top_ps = np.empty_like(top)
     n_zero = 0
     for rows, X in blocks_with_features(fac, P, X_new, memory_budget):
-        scores, scores_ps = scores_of_variants(fac, P[rows], penalties, X)
         mask = None if exclude is None else exclude[rows]
-        top[rows], top_ps[rows] = rank_variants(scores, scores_ps, inverse_propensity, k, mask)
+        scores = scores_of_rows(fac, P[rows], penalties[0], X)
         n_zero += zero_rows(scores)
+        if penalties[0] == penalties[1]:
+            top[rows], top_ps[rows] = top_k_both(scores, inverse_propensity, k, mask)
+        else:
+            top[rows] = top_k(scores, k, mask)
+            del scores  # before those at the other λ are made
+            scores = scores_of_rows(fac, P[rows], penalties[1], X)
+            top_ps[rows] = top_k_weighted(scores, inverse_propensity, k, mask)
+        del scores  # before those of the next rows are made
     return top, top_ps, n_zero
 
 
-def scores_of_variants(
-    fac: RidgeFactorization | StreamedFactorization,
-    P: np.ndarray,
-    penalties: tuple[float, float],
-    X_new: Features | None = None,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Scores of projected rows at the λ of either variant, (rows, L) each; None where PS has those of ridge.
-
-    X_new: the features of these rows, or None.
-    """
-
-    def scored(reg_lambda: float) -> np.ndarray:
-        return fac.scores(P, reg_lambda) if X_new is None else fac.scores_of(X_new, P, reg_lambda)
-
-    return scored(penalties[0]), None if penalties[0] == penalties[1] else scored(penalties[1])
+def scores_of_rows(
+    fac: RidgeFactorization | StreamedFactorization, P: np.ndarray, reg_lambda: float, X_new: Features | None
+) -> np.ndarray:
+    """Scores of projected rows, (rows, L); X_new: the features of these rows, or None."""
+    return fac.scores(P, reg_lambda) if X_new is None else fac.scores_of(X_new, P, reg_lambda)
 
 
 def zero_rows(scores: np.ndarray) -> int:
@@ -242,10 +241,17 @@ def cut_ks(ks: Sequence[int], n_labels: int) -> tuple[int, ...]:
     return tuple(sorted({min(k, n_labels) for k in _whole(ks)}))
 
 
-def row_blocks(n_rows: int, n_labels: int, rank: int, memory_budget: int | None) -> Iterator[slice]:
-    """Slices of rows whose scores (L) and projections (r') fit the budget; by default a quarter of the free memory."""
-    step = max(1, as_memory_budget(memory_budget) // (4 * (n_labels + 2 * rank)))
-    return chunks(n_rows, step)
+def row_blocks(
+    n_rows: int, fac: RidgeFactorization | StreamedFactorization, memory_budget: int | None
+) -> Iterator[slice]:
+    """Slices of rows whose scores (L) and what these are made of (twice r) fit the budget, one block at a time.
+
+    memory_budget: bytes; by default a quarter of the free memory.
+    """
+    budget, inner = as_memory_budget(memory_budget), 2 * fac.eigenvectors.shape[0]
+    if fac.Q is None and fac.form == "primal":
+        budget, inner = budget // 2, 3 * inner  # the other half is for XᵀY; three factors are of float64
+    return chunks(n_rows, budget // (4 * (fac.n_labels + inner)))
 
 
 def blocks_with_features(
@@ -253,11 +259,14 @@ def blocks_with_features(
 ) -> Iterator[tuple[slice, Features | None]]:
     """The `row_blocks` of P, each with the features to score it from, which are X_new where one block holds all rows.
 
-    A W for each of several blocks would cost more than it saves, and a StreamedFactorization has none: None for these.
+    A W for each of several blocks would cost more than it saves, and a StreamedFactorization has none: None for these,
+    and where W does not fit the budget beside the scores.
     """
-    for rows in row_blocks(P.shape[0], fac.n_labels, P.shape[1], memory_budget):
-        whole = rows.stop - rows.start == P.shape[0]
-        yield rows, X_new if whole and isinstance(fac, RidgeFactorization) else None
+    n = P.shape[0]
+    fits = 4 * fac.n_labels * (fac.eigenvectors.shape[0] + n) <= as_memory_budget(memory_budget)
+    for rows in row_blocks(n, fac, memory_budget):
+        whole = rows.stop - rows.start == n
+        yield rows, X_new if whole and fits and isinstance(fac, RidgeFactorization) else None
 
 
 def check_labels(Y: sparse.csr_array, n_labels: int) -> None:

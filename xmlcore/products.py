@@ -107,8 +107,9 @@ def compiled_parts(
 
 
 def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
-    """Slices that cover 0…n−1 in order, each of at most `size`."""
-    return (slice(start, min(start + size, n)) for start in range(0, n, max(size, 1)))
+    """Slices that cover 0…n−1 in order, each of at most `size`, and of 1 where that is less."""
+    size = max(size, 1)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def multiply(X: tuple[Block, ...], B: np.ndarray, dtype: type = np.float32) -> np.ndarray:

@@ -215,7 +215,8 @@ class RidgeFactorization:
             return as_projection(P)
         dtype = np.float32 if linalg.is_ordinary(self.eigenvalues[-1]) else np.float64
         P = np.empty((n_rows(X_new), self.eigenvalues.size), dtype)
-        for rows in products.chunks(P.shape[0], self._rows_within(16 * self.n_train)):
+        # In float64: K_new, what is left of it, its product; as much again for a piece of V, which is widened too.
+        for rows in products.chunks(P.shape[0], self._rows_within(32 * self.n_train)):
             K_new = linalg.cross_gram(take_rows(X_new, rows), self.X_train, np.float64)
             P[rows] = products.product_with_leading(K_new, self.eigenvectors, self.leading, self.precision)
         return as_projection(P)
@@ -248,7 +249,7 @@ class RidgeFactorization:
         """`scores` of all rows of X_new, whose projection is P: by way of W where that takes fewer operations.
 
         So it does in the primal for more rows of one sparse block than there are features, X_new V diag(1/(σ+λ)) Q from
-        the right: W is then smaller than the scores. `weights` says what that rounds.
+        the right: W is then smaller than the scores, and must fit the memory budget. `weights` says what that rounds.
 
         Raises DataError as `scores` does, and for an X_new of other features or rows.
         """
@@ -259,7 +260,8 @@ class RidgeFactorization:
         if self.form == "primal" and self.Q is not None and len(blocks) == 1 and sparse.issparse(blocks[0]):
             by_rows = blocks[0].nnz * _ROW_AS_DENSE / shrink.size
             ordinary = linalg.is_ordinary(self.eigenvalues[-1], shrink.min(), shrink.max())
-            if ordinary and self.size + by_rows < rows:
+            fits = 4 * self.size * self.n_labels <= self.memory_budget
+            if ordinary and fits and self.size + by_rows < rows:
                 return products.multiply(blocks, self.weights(reg_lambda))
         return self.scores(P, reg_lambda)
 
@@ -283,7 +285,8 @@ class RidgeFactorization:
         back = self._combined((P * weights).T).T
         Y = self.Y_train[:, labels]
         out = np.empty((P.shape[0], Y.shape[1]), np.float32)
-        for part in products.chunks(Y.shape[1], max(1, self.memory_budget // (16 * self.size))):
+        # Half of the budget for XᵀY and its product, both in float64; the other half is for the rows.
+        for part in products.chunks(Y.shape[1], self.memory_budget // (32 * max(self.size, P.shape[0]))):
             out[:, part] = back @ products.transposed_times_sparse(self.X_train, Y[:, part])
         return out
 
@@ -298,7 +301,8 @@ class RidgeFactorization:
         labels = as_part(labels, self.n_labels, "labels")
         Q = self.Q[:, labels] if self.Q is not None else self._label_coefficients(labels)
         if self.form == "primal":
-            return self.eigenvectors @ (shrink[:, None] * Q).astype(np.float32)  # 1/σ leaves no large direction
+            scaled = np.multiply(shrink[:, None], Q, out=np.empty(Q.shape, np.float32))  # in float64, never held whole
+            return self.eigenvectors @ scaled  # 1/σ leaves no large direction
         return products.multiply_transposed(self.X_train, self._combined(shrink[:, None] * Q))
 
     def votes(self, P: np.ndarray, reg_lambda: float) -> np.ndarray:

@@ -25,7 +25,7 @@ from xmlcore.evaluation import (
     evaluate_ranking,
     evaluate_rankings,
     metric_ruler,
-    scores_of_variants,
+    scores_of_rows,
 )
 from xmlcore.leaveout import held_out_scores
 from xmlcore.matrices import Features, as_labels, as_mask
@@ -176,10 +176,11 @@ def search_settings(
     for reg_lambda in _distinct(lambdas):
         tops = {pair: np.empty((Y.shape[0], ks[-1]), dtype=np.int32) for pair in weights}
         for rows, X in blocks_with_features(fac, P, X_new, memory_budget):
-            scores, _ = scores_of_variants(fac, P[rows], (reg_lambda, reg_lambda), X)
+            scores = scores_of_rows(fac, P[rows], reg_lambda, X)
             mask = None if exclude is None else exclude[rows]
             for pair, theta in weights.items():
                 tops[pair][rows] = top_k_weighted(scores, theta, ks[-1], mask)
+            del scores  # before those of the next rows are made
         for (A, B), top in tops.items():
             yield Setting(reg_lambda, A, B, evaluate_ranking(top, ruler, ks).metrics)
 

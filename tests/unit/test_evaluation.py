@@ -1,9 +1,12 @@
 """Evaluation in blocks against float64 solves and the metrics one by one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.memory import peak_bytes
 from xmlcore.checks import DataError
 from xmlcore.evaluation import (
     VariantResult,
@@ -147,10 +150,40 @@ def test_rows_that_score_zero_everywhere_are_counted_and_rank_the_first_labels(p
     assert evaluate_scores(scores, Y_new, theta, theta0).rows_scored_zero == 3
 
 
-def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows():
-    blocks = list(row_blocks(7, 4, 3, 4 * (4 + 2 * 3) * 3))
+def test_blocks_of_rows_stay_within_the_budget_and_cover_all_rows(problem):
+    fac = RidgeFactorization.fit(*problem[:2])
+    blocks = list(row_blocks(7, fac, 4 * (9 + 2 * 15) * 3))
     assert [(rows.start, rows.stop) for rows in blocks] == [(0, 3), (3, 6), (6, 7)]
-    assert len(list(row_blocks(7, 4, 3, 1))) == 7
+    assert [(rows.start, rows.stop) for rows in row_blocks(7, fac, 1)] == [(row, row + 1) for row in range(7)]
+
+
+@pytest.mark.parametrize("reg_lambda_ps", [None, 40.0])
+@pytest.mark.parametrize(
+    ("kind", "shape", "budget"),  # shape: D, N, L and the rows to be scored
+    [
+        ("primal", (500, 300, 5_000, 1_200), 4_500_000),
+        ("primal with Q", (500, 200, 5_000, 600), 8_000_000),
+        ("primal by way of W", (500, 200, 5_000, 400), 4 * 400 * (5_000 + 2 * 200)),
+        ("dual", (200, 300, 5_000, 1_200), 6_000_000),
+    ],
+)
+def test_an_evaluation_stays_within_its_memory_budget(kind, shape, budget, reg_lambda_ps):
+    rng = np.random.default_rng(4)
+    D, N, L, rows = shape
+
+    def some(n, m, density):
+        return sparse.csr_array(sparse.random_array((n, m), density=density, dtype=np.float32, rng=rng))
+
+    X, X_new = some(D, N, 0.01), some(rows, N, 0.01)
+    Y, Y_new = (sparse.csr_array((some(n, L, 0.001) > 0).astype(np.float32)) for n in (D, rows))
+    fac = RidgeFactorization.fit(X, Y, memory_budget=budget)
+    assert (fac.form, fac.Q is not None) == (kind[:6].strip(), kind not in ("primal", "dual"))
+    P, theta = fac.project(X_new), np.ones(L)
+
+    options = {"reg_lambda_ps": reg_lambda_ps, "X_new": X_new if kind.endswith("W") else None, "memory_budget": budget}
+    evaluation = partial(evaluate, fac, P, Y_new, 1.0, theta, theta, **options)
+    evaluation()  # what is kept for the next call is not counted
+    assert peak_bytes(evaluation)[1] < 1.3 * budget
 
 
 @pytest.mark.parametrize(

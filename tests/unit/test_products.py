@@ -57,3 +57,8 @@ def test_several_blocks_take_little_more_memory_than_their_product():
     out, peak = peak_bytes(lambda: products.multiply(X, B))
     np.testing.assert_allclose(out, X[0] @ B[:50] + X[1] @ B[50:], rtol=1e-5)
     assert peak < 2 * out.nbytes
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_pieces_that_would_be_smaller_than_one_are_of_one(size):
+    assert list(products.chunks(3, size)) == [slice(0, 1), slice(1, 2), slice(2, 3)]

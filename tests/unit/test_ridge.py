@@ -149,6 +149,25 @@ def test_a_projection_of_many_rows_never_holds_their_products_with_all_training_
     assert peak - P.nbytes < products / 4
 
 
+def test_a_projection_by_the_dual_stays_within_the_memory_budget():
+    data, budget = hard_data(400, 500, n_new=2_000), 5_000_000
+    fac = RidgeFactorization.fit(data.X, data.Y, memory_budget=budget)
+    fac.project(data.X_new)  # what is kept for the next call is not counted
+    P, peak = peak_bytes(lambda: fac.project(data.X_new))
+    assert peak - P.nbytes < 1.3 * budget
+
+
+def test_many_rows_are_not_scored_by_way_of_a_W_beyond_the_memory_budget():
+    ds = make_dataset(Shape(700, 100, 2_000, 10, 3.0, 6))
+    X, X_new = sparse.hstack([ds.X_train] * 3, "csr"), sparse.csr_array(sparse.eye_array(600, 300))
+    budget = 4 * 100 * 2_000  # each feature is there three times: Q takes a third of what W would
+    fac = RidgeFactorization.fit(X, ds.Y_train, form="primal", memory_budget=budget)
+    assert fac.Q is not None
+    P = fac.project(X_new)
+    scores, peak = peak_bytes(lambda: fac.scores_of(X_new, P, 1.0))
+    assert peak - scores.nbytes < 1.3 * budget
+
+
 def test_weights_in_the_blocks_that_the_memory_budget_allows_are_all_weights(case):
     budget, bytes_each = 40_000, 8 * case.fac.n_features
     small = replace(case.fac, memory_budget=budget)
