@@ -21,7 +21,7 @@ WHY_LARGER = (
     "or more, or where there are few labels, it is the larger one. Entries that are exactly 0 are not kept"
 )
 Points = Mapping[str, SparsePoint]
-CLEARLY = 1.5  # times as long: what is timed once varies by less than that on an idle machine
+CLEARLY = 1.5  # times as long: what is timed once is rough
 
 
 def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
