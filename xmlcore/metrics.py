@@ -62,9 +62,32 @@ def make_ruler(Y: sparse.csr_array, metric_inverse_propensity: np.ndarray | None
     theta = best = discounted = None
     if metric_inverse_propensity is not None:
         theta = as_weights(metric_inverse_propensity, Y.shape[1], "metric_inverse_propensity")
-        best, discounted = np.zeros(k_max), np.zeros(k_max)
-        _add_best(_frozen(Y.indptr, np.int64), _frozen(Y.indices, np.int32), theta, discounts(k_max), best, discounted)
+        best, discounted = _best_sums(Y, theta, k_max)
     return Ruler(Y, np.diff(Y.indptr).astype(np.int64), _distinct(Y.indices), k_max, theta, best, discounted)
+
+
+def _best_sums(Y: sparse.csr_array, theta: np.ndarray, k_max: int) -> tuple[np.ndarray, np.ndarray]:
+    """Σ_i best_iK, and the sum of the discounted best over c_i, for K = 1…k_max: two arrays of shape (k_max,)."""
+    n_rows, n_labels = Y.shape
+    by_weight = np.argsort(-theta)
+    place = np.empty(n_labels, dtype=np.int64)
+    place[by_weight] = np.arange(n_labels)
+    n_relevant = np.diff(Y.indptr)
+    ordered = np.sort(np.repeat(np.arange(n_rows), n_relevant) * n_labels + place[Y.indices])
+    row, weight = ordered // n_labels, theta[by_weight[ordered % n_labels]]
+    rank = np.arange(row.size) - Y.indptr[row]  # among its row's labels, from 0
+    row, weight, rank = row[rank < k_max], weight[rank < k_max], rank[rank < k_max]
+
+    gain = weight * discounts(k_max)[rank]
+    ideal = np.cumsum(discounts(k_max))  # c_i where K or n_i is 1…k_max
+    # A row with n_i ≤ K labels counts as a whole over the c_i of n_i; of the others the first K gains over that of K.
+    short = np.flatnonzero((n_relevant > 0) & (n_relevant <= k_max))
+    last = n_relevant[short] - 1
+    whole = np.bincount(row, gain, minlength=n_rows)[short]
+    ended = np.cumsum(np.bincount(last, whole, minlength=k_max))
+    begun = np.cumsum(np.bincount(rank, gain, minlength=k_max)) - ended
+    shares = np.cumsum(np.bincount(last, whole / ideal[last], minlength=k_max))
+    return np.cumsum(np.bincount(rank, weight, minlength=k_max)), begun / ideal + shares
 
 
 def hits(top: np.ndarray, ruler: Ruler) -> np.ndarray:
@@ -261,30 +284,3 @@ def _find(top, pointers, relevant, found):
             for label in labels:
                 hit |= label == top[i, j]
             found[i, j] = hit
-
-
-@compiled
-def _add_best(pointers, relevant, theta, discount, best, best_discounted):
-    """Add over the rows the best possible sums of θ, and of discounted θ over c_i, for K = 1…k."""
-    k = best.size
-    largest = np.empty(k)
-    for i in range(pointers.size - 1):
-        kept = 0
-        for at in range(pointers[i], pointers[i + 1]):
-            weight = theta[relevant[at]]
-            if kept == k and weight <= largest[k - 1]:
-                continue
-            place = min(kept, k - 1)
-            while place > 0 and weight > largest[place - 1]:
-                largest[place] = largest[place - 1]
-                place -= 1
-            largest[place] = weight
-            kept = min(kept + 1, k)
-        plain = discounted = ideal = 0.0
-        for j in range(k if kept > 0 else 0):
-            if j < kept:
-                plain += largest[j]
-                discounted += largest[j] * discount[j]
-                ideal += discount[j]
-            best[j] += plain
-            best_discounted[j] += discounted / ideal

@@ -23,6 +23,7 @@ SCATTERED_AS_DENSE = 40
 
 _CHUNK = 2_048
 _WIDENED = 512  # rows that are converted to float64 at a time
+_SUMMED_BYTES = 4 << 20  # of sums in float64 at a time, where the result is not: they stay in the processor's cache
 _TILE = 16
 _MIN_WORK_PER_THREAD = 500_000  # steps of an inner loop; below it a second thread costs more than it saves
 Found = TypeVar("Found")
@@ -47,16 +48,31 @@ def over_rows(piece: Callable[[int, int], Found], rows: int, work: int) -> list[
 
 def _sparse_times_dense(A: sparse.csr_array, B: np.ndarray, out: np.ndarray) -> None:
     """out = A B, each row summed in float64."""
-    arrays = (*compiled_parts(A), np.ascontiguousarray(B), out)
-    over_rows(lambda start, stop: _add_sparse_rows(*arrays, start, stop), out.shape[0], A.nnz * out.shape[1])
+    pointers, indices, values = compiled_parts(A)
+    B = np.ascontiguousarray(B)
+    at_once = _SUMMED_BYTES // (8 * max(B.shape[1], 1))
+
+    def piece(start: int, stop: int) -> None:
+        for rows in chunks(stop - start, at_once):
+            first, end = start + rows.start, start + rows.stop
+            part = out[first:end]
+            # Always into float64, also where the result is not: so the loop is compiled for one type of sums.
+            total = part if part.dtype == np.float64 else np.empty(part.shape)
+            _add_sparse_rows(pointers[first : end + 1], indices, values, B, total)
+            if total is not part:
+                with np.errstate(over="ignore"):  # infinity beyond float32, which rankings refuse
+                    part[:] = total
+
+    over_rows(piece, out.shape[0], A.nnz * out.shape[1])
 
 
 @compiled
-def _add_sparse_rows(indptr, indices, data, B, out, start, stop):
+def _add_sparse_rows(indptr, indices, data, B, out):
     """Four entries at a time: the four rows of a large B are then fetched from memory side by side."""
-    total = np.empty(B.shape[1])
-    for i in range(start, stop):
-        total[:] = 0.0
+    total = np.empty(out.shape[1])
+    for i in range(out.shape[0]):
+        for j in range(total.size):
+            total[j] = 0.0
         at, end = indptr[i], indptr[i + 1]
         while at + 4 <= end:
             a, b, c, d = data[at], data[at + 1], data[at + 2], data[at + 3]

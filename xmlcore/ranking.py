@@ -4,8 +4,8 @@ A row is read once. Its labels are dealt to about √(K L) lanes; the maximum of
 for s·θ. The K best labels lie in the lanes whose maxima reach the K-th largest maximum: a lane below that bound is
 beaten by K labels. So all but about K lanes are never looked at again, whatever the order of the scores.
 
-The loops are written out where numpy has a call: numba takes seconds to compile some of these calls (for a slice set to
-a slice, the code that words its error), which a first visitor would wait for.
+The loops are written out where numpy has a call, and what they work in is made outside: numba takes seconds to compile
+some of these calls (for a slice set to a slice, the code that words its error), which a first visitor would wait for.
 """
 
 from __future__ import annotations
@@ -145,11 +145,22 @@ def _rank(
     # A sweep ends with one look at each lane, a selection looks into about K of them: their sum is least at √(K L).
     n_labels, k = scores.shape[1], max(top.shape[1], top_ps.shape[1])
     lanes = min(n_labels, 16 * math.ceil(math.sqrt(k * n_labels) / 16))
+    no_theta = theta[:0]
 
     def rank_piece(start: int, stop: int) -> int:
         piece = slice(start, stop)
         pairs = pointers[start : stop + 1]
-        bad = _rank_rows(scores[piece], theta, pairs, masked, lanes, top[piece], top_ps[piece])
+        kept = k + int(np.diff(pairs).max(initial=0))
+        work = (
+            np.full(n_labels, -1, dtype=np.int32),
+            np.empty(lanes, dtype=scores.dtype),
+            np.empty(lanes),
+            np.empty(lanes),
+            np.empty(lanes, dtype=scores.dtype),
+            np.empty(kept),
+            np.empty(kept, dtype=np.int32),
+        )
+        bad = _rank_rows(scores[piece], theta, no_theta, pairs, masked, top[piece], top_ps[piece], *work)
         return start + bad if bad >= 0 else -1
 
     bad_rows = [row for row in over_rows(rank_piece, rows, scores.size) if row >= 0]
@@ -165,10 +176,11 @@ def _rank(
 def _sweep(row, theta, maxima, maxima_ps, nought):
     """The largest score and product of each lane; False where a score is NaN or infinite, or a product overflows."""
     lanes = maxima.size
-    maxima[:] = -np.inf
-    maxima_ps[:] = -np.inf
-    nought[:] = 0
     zero = row.dtype.type(0)
+    for j in range(lanes):
+        maxima[j] = -np.inf
+        maxima_ps[j] = -np.inf
+        nought[j] = zero
     for start in range(0, row.size, lanes):
         part = row[start : start + lanes]
         for j in range(part.size):
@@ -209,13 +221,15 @@ def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
     k, lanes = best.size, maxima.size
     bound = -np.inf
     if wanted <= lanes:
-        values[:wanted] = -np.inf
+        for j in range(wanted):
+            values[j] = -np.inf
         for lane in range(lanes):
             if maxima[lane] > values[wanted - 1]:
                 _insert(maxima[lane], lane, values, labels, wanted)
         bound = values[wanted - 1]
-    values[:k] = -np.inf
-    labels[:k] = -1
+    for j in range(k):
+        values[j] = -np.inf
+        labels[j] = -1
     last = -np.inf  # the least value kept
     for lane in range(lanes):
         # The first label of a lane is its number: with a maximum that only equals the last kept, it must be lower.
@@ -231,33 +245,26 @@ def _select(row, theta, maxima, wanted, mask, mark, values, labels, best):
 
 
 @compiled
-def _rank_rows(scores, theta, pointers, masked, lanes, top, top_ps):
-    """Rank every row; returns the first that holds NaN, infinity or an overflowing product, else -1."""
-    rows, n_labels = scores.shape
+def _rank_rows(
+    scores, theta, no_theta, pointers, masked, top, top_ps, mask, maxima, wide, maxima_ps, nought, values, labels
+):
+    """Rank every row; returns the first that holds NaN, infinity or an overflowing product, else -1.
+
+    mask and what follows is worked in. wide: of one type with maxima_ps, so that a selection is compiled once.
+    """
     k = max(top.shape[1], top_ps.shape[1])
-    most_masked = 0
-    for i in range(rows):
-        most_masked = max(most_masked, pointers[i + 1] - pointers[i])
-    values = np.empty(k + most_masked, dtype=np.float64)
-    labels = np.empty(k + most_masked, dtype=np.int32)
-    mask = np.empty(n_labels, dtype=np.int32)
-    mask[:] = -1
-    maxima = np.empty(lanes, dtype=scores.dtype)
-    maxima_wide = np.empty(lanes, dtype=np.float64)  # of one type with maxima_ps: a selection is compiled once
-    maxima_ps = np.empty(lanes, dtype=np.float64)
-    nought = np.empty(lanes, dtype=scores.dtype)
-    for i in range(rows):
+    for i in range(scores.shape[0]):
         if not _sweep(scores[i], theta, maxima, maxima_ps, nought):
             return i
         for at in range(pointers[i], pointers[i + 1]):
             mask[masked[at]] = i
         wanted = k + pointers[i + 1] - pointers[i]
         if top.shape[1] > 0:
-            for lane in range(lanes):
-                maxima_wide[lane] = maxima[lane]
-            _select(scores[i], theta[:0], maxima_wide, wanted, mask, i, values, labels, top[i])
+            for lane in range(maxima.size):
+                wide[lane] = maxima[lane]
+            _select(scores[i], no_theta, wide, wanted, mask, i, values, labels, top[i])
         if top_ps.shape[1] > 0:
             _select(scores[i], theta, maxima_ps, wanted, mask, i, values, labels, top_ps[i])
-            if top_ps[i, top_ps.shape[1] - 1] < 0 and wanted <= n_labels:
+            if top_ps[i, top_ps.shape[1] - 1] < 0 and wanted <= scores.shape[1]:
                 return i  # a product of -inf would have had the place
     return -1

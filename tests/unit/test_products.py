@@ -62,3 +62,18 @@ def test_several_blocks_take_little_more_memory_than_their_product():
 @pytest.mark.parametrize("size", [0, 1])
 def test_pieces_that_would_be_smaller_than_one_are_of_one(size):
     assert list(products.chunks(3, size)) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_product_beyond_float32_is_infinite_and_warns_nobody():
+    A = sparse.csr_array(np.array([[2.0, 0.0], [1.0, 1.0]], dtype=np.float32))
+    B = np.array([[3e38, 1.0], [0.0, 1.0]])
+    assert products.multiply((A,), B).tolist() == [[np.inf, 2.0], [np.float32(3e38), 2.0]]
+
+
+def test_the_sparse_product_is_compiled_once_for_sums_of_either_type():
+    A, B = sparse.csr_array(np.eye(3, dtype=np.float32)), np.ones((3, 2))
+    products.multiply((A,), B, np.float64)
+    before = len(products._add_sparse_rows.signatures)
+    products.multiply((A,), B, np.float32)
+    assert len(products._add_sparse_rows.signatures) == before
