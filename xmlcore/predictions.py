@@ -29,7 +29,16 @@ from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
 from xmlcore.readers.arrays import check_expansion, load_matrix
-from xmlcore.readers.files import DataFile, is_text, located, opened, other_encoding, parse_number, text_lines
+from xmlcore.readers.files import (
+    DataFile,
+    is_text,
+    located,
+    opened,
+    other_encoding,
+    parse_number,
+    parse_whole,
+    text_lines,
+)
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
 from xmlcore.units import counted
@@ -353,7 +362,8 @@ def _indices(
     file: DataFile, numbers: list[int], cells: list[str], count: int, names: Sequence[str] | None, what: str
 ) -> np.ndarray:
     called = _called(names, count, f"{what}_names")
-    numbered = [cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) < count for cell in cells]
+    indices = list(map(parse_whole, cells))
+    numbered = [index is not None and index < count for index in indices]
     if called is not None and (_tell_apart(called) or not all(numbered)):
         known = {name: at for at, name in enumerate(called)}
         if all(cell in known for cell in cells):
@@ -372,4 +382,4 @@ def _indices(
         raise located(
             file, numbers[at], f"{what} {cells[at]!r} is unknown; expected a number from 0 to {count - 1}{named}"
         )
-    return np.array([int(cell) for cell in cells], dtype=np.int64)
+    return np.array(indices, dtype=np.int64)

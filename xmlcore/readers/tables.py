@@ -7,13 +7,12 @@ columns of zeros and ones, one for each label.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.files import DataFile, located, parse_whole
 from xmlcore.readers.labels import Label, LabelledTexts, clean, find_delimiter, list_labels, split_labels, with_labels
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed
@@ -22,7 +21,6 @@ Cell = object
 Row = tuple[int | None, Sequence[Cell]]
 
 NUMBERED = "target_ind"
-_DIGITS = re.compile("[0-9]{1,18}")
 _LABELS = (
     *("labels", "label", "tags", "tag", "categories", "category", "genres", "genre", "topics", "topic", "classes"),
     *("keywords", "codes", "targets", "target", NUMBERED, "y"),
@@ -146,10 +144,10 @@ def _numbered(side: LabelledTexts, table: Table, limits: Limits) -> LabelledText
     """The side with its labels as whole numbers: a table of text, as CSV is, has their digits."""
     rows = []
     for (line, _), labels in zip(table.rows, side.labels, strict=True):
-        numbers = [int(one) if isinstance(one, str) and _DIGITS.fullmatch(one) else one for one in labels]
-        for number in numbers:
-            if not (isinstance(number, int) and 0 <= number < limits.max_columns):
-                fault = f"label {str(number)[:40]!r} in {NUMBERED} is out of range"
+        numbers = [parse_whole(label) if isinstance(label, str) else label for label in labels]
+        for label, number in zip(labels, numbers, strict=True):
+            if number is None or not 0 <= number < limits.max_columns:
+                fault = f"label {str(label)[:40]!r} in {NUMBERED} is out of range"
                 raise located(table.file, line, f"{fault}; expected numbers from 0 to {limits.max_columns - 1}")
         rows.append(numbers)
     return replace(side, labels=rows)

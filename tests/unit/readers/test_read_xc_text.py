@@ -72,6 +72,7 @@ def test_split_files_choose_rows_from_one_and_a_column_each(put):
     [
         ("1\n5\n", 0, "line 2: found '5'; expected the number of an instance, 1 to 4"),
         ("0\n", 0, "line 1: found '0'"),
+        ("0000000000000000015\n", 0, "line 1: found '0000000000000000015'"),
         ("1\nx\n", 0, "line 2: found 'x'"),
         ("1 2\n", 2, "line 1: has 2 columns; expected a split in column 3"),
         ("1\n1\n", 0, "names 1 instance twice"),
