@@ -282,13 +282,13 @@ def _is_pairs(file: DataFile) -> bool:
     """Whether the first line that is not blank is a header of two numbers or begins with label:score."""
     for _, line in text_lines(file):
         if line.strip():
-            return re.match(r"\s*(\d+\s+\d+\s*$|\d+:)", line) is not None
+            return re.match(r"\s*(\d{1,18}\s+\d{1,18}\s*$|\d+:)", line) is not None
     raise located(file, None, "holds no prediction; expected label:score, or instance, label, score")
 
 
 def _read_pairs(file: DataFile, n_rows: int, n_labels: int) -> sparse.csr_array:
     number, first = next((number, line) for number, line in text_lines(file) if line.strip())
-    header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
+    header = re.fullmatch(r"\s*(\d{1,18})\s+(\d{1,18})\s*", first)
     if header and (int(header[1]), int(header[2])) != (n_rows, n_labels):
         promised = f"{counted(int(header[1]), 'row')} and {counted(int(header[2]), 'label')}"
         fault = f"promises {promised}; expected {n_rows:,} and {n_labels:,}"

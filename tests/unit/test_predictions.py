@@ -316,6 +316,7 @@ def test_scores_of_numpy_are_known_by_what_they_hold_whatever_the_file_is_called
         ("a.txt", "0:1\n", r"a.txt: has scores of shape \(1, 3\); expected \(2, 3\)"),
         ("a.txt", "5 3\n0:1\n", "a.txt, line 1: promises 5 rows and 3 labels; expected 2 and 3"),
         ("a.txt", "\n5 3\n0:1\n", "a.txt, line 2: promises 5 rows and 3 labels; expected 2 and 3"),
+        ("a.txt", f"{'9' * 5000} 3\n0:1\n", "a.txt, line 1: has 1 cell; expected three"),
         ("a.txt", "\n \n", "a.txt: holds no prediction"),
         ("b.csv", "0,0,1\n0,1\n", "b.csv, line 2: has 2 cells; expected three"),
         ("b.csv", "0,0,1\n0\n", "b.csv, line 2: has 1 cell; expected three"),

@@ -27,7 +27,8 @@ from xmlcore.readers.parts import CERTAIN, LIKELY, POSSIBLE, Claim, Files, Forma
 from xmlcore.readers.sparse_lines import SparseLines, drop_blank_end, read_sparse_lines
 from xmlcore.units import counted
 
-_HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)[ \t]+(\d+)\s*")
+# Of numbers beyond 18 digits Python may refuse to read one.
+_HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})\s*")
 _VALUED = rb"[^\s:,]+(?::[^\s:,]*)?"
 _LINE = re.compile(rb"(?:" + _VALUED + rb"(?:," + _VALUED + rb")*)?(?:[ \t]+\d+:[^\s:]+)*\s*")
 _FEATURE = re.compile(rb"(?:^|[ \t])\d+:[^\s:]+")

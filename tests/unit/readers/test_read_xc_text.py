@@ -174,6 +174,7 @@ def test_a_label_that_is_named_again_counts_once(put):
         ("3 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 3 points, but below it came 2 lines"),
         ("1 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 1 point, but below it came 2 lines"),
         ("2 99999999999 2\n0 0:1\n1 2:1\n", "line 1: the header names 99999999999 features or labels"),
+        (f"{'9' * 5000} 4 2\n0 0:1\n1 2:1\n", "line 1: label 99999999999999999 is out of range"),
         ("0 0:1\n1 99999999999999999999999:1\n", "is out of range; expected numbers from 0 to"),
         ("0 0:1\n99999999 1:1\n", "line 2: label 99999999 is out of range"),
         ("0 0:1\n\n1\x00 1:1\n", "line 3"),
