@@ -111,6 +111,8 @@ def refuse_unusable(raw: Dataset, recipe: str) -> None:
             f"the data set has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a "
             "label's weight follows from how many of them have it"
         )
+    if not raw.n_test:
+        raise DataError("the data set has no test instance; expected at least one, on which predictions are measured")
     blocks = as_blocks(raw.X_train)
     if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish
         raise DataError("X holds only zeros; expected at least one feature that is not zero")
