@@ -22,14 +22,7 @@ from xmlcore.units import counted
 LEAST_TRAIN = 3  # inverse propensities need it
 OWN, OPENED = "_own_data_sets", "_opened_data_sets"
 OWN_BYTES = 2 << 30
-
-
-def dataset_bytes(data: Dataset) -> int:
-    """About what a data set takes in memory."""
-    return held_bytes(data)
-
-
-_own: LRUCache[str, Dataset] = LRUCache(OWN_BYTES, getsizeof=dataset_bytes)
+_own: LRUCache[str, Dataset] = LRUCache(OWN_BYTES, getsizeof=held_bytes)
 _own_lock = threading.Lock()
 
 
