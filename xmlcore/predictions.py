@@ -54,16 +54,14 @@ class Predictions:
     Attributes:
         name: the system's or the file's name.
         top: (rows, K) label indices, best first, -1 where a row has fewer, int32.
-        scores: theirs, (rows, K), float64, NaN where there is no label.
+        scores: theirs, (rows, K), float32 or float64, NaN where there is no label.
         n_labels: L.
-        fewest: the least number of labels that a row has; below K, metrics at K count the rest as wrong.
     """
 
     name: str
     top: np.ndarray
     scores: np.ndarray
     n_labels: int
-    fewest: int
 
 
 def read_predictions(
@@ -105,11 +103,6 @@ def read_predictions(
         return _ranked(file.base, scores, k)
 
 
-def predictions_from_ranking(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Predictions:
-    """A ranking that is there already: top and scores (rows, K), -1 and NaN where a row has fewer labels."""
-    return Predictions(name, top, scores, n_labels, int((top >= 0).sum(axis=1).min(initial=n_labels)))
-
-
 def predictions_from_scores(
     name: str,
     scores: np.ndarray,
@@ -129,7 +122,7 @@ def predictions_from_scores(
     else:
         top = top_k_weighted(scores, inverse_propensity, k, exclude)
         values = np.take_along_axis(scores, np.maximum(top, 0), axis=1) * np.asarray(inverse_propensity)[top]
-    return predictions_from_ranking(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
+    return Predictions(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
 
 
 def cut_predictions(
@@ -137,7 +130,7 @@ def cut_predictions(
 ) -> Predictions:
     """The predictions of some rows, in that order, without the pairs of exclude (these rows, L); others move up.
 
-    fewest stays what it is of all rows, with all pairs. Raises DataError where exclude has another shape.
+    Raises DataError where exclude has another shape.
     """
     top, scores = predictions.top[rows], predictions.scores[rows]
     exclude = as_mask(exclude, (len(top), predictions.n_labels), of="the predictions")
@@ -275,7 +268,7 @@ def _ranked(name: str, scores: np.ndarray | sparse.csr_array, k: int) -> Predict
     # Sorting by row first leaves each row's entries where they were: row[order] is row.
     top[row[kept], place[kept]] = scores.indices[order][kept]
     values[row[kept], place[kept]] = scores.data[order][kept]
-    return predictions_from_ranking(name, top, values, n_labels)
+    return Predictions(name, top, values, n_labels)
 
 
 def _is_pairs(file: DataFile) -> bool:

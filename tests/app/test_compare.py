@@ -14,7 +14,7 @@ from pages.shared import model as models
 from pages.shared.settings import Settings
 from xmlcore import DataError, baselines, precision_at_k
 from xmlcore.figures import RIDGE_PS
-from xmlcore.predictions import predictions_from_ranking, predictions_from_scores, write_predictions
+from xmlcore.predictions import Predictions, predictions_from_scores, write_predictions
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +73,7 @@ def test_a_language_model_among_our_own_features_is_told(answer):
 
 def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agreement(answer, monkeypatch):
     tops = {"a": answer.evaluation.ridge.top, "b": answer.evaluation.ps.top[:, ::-1]}
-    named = {
-        name: predictions_from_ranking(name, top, np.zeros(top.shape), answer.dataset.n_labels)
-        for name, top in tops.items()
-    }
+    named = {name: Predictions(name, top, np.zeros(top.shape), answer.dataset.n_labels) for name, top in tops.items()}
     monkeypatch.setattr(compare_baselines, "trained", lambda _: named)
     app = AppTest.from_file("../../app.py", default_timeout=240).run()
     app.switch_page("pages/compare.py").run()
@@ -149,7 +146,7 @@ def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_t
     top[-3:] = -1
     app = AppTest.from_file("../../app.py", default_timeout=240).run()
     app.switch_page("pages/compare.py").run()
-    other = predictions_from_ranking("other", top, np.zeros(top.shape), answer.dataset.n_labels)
+    other = Predictions("other", top, np.zeros(top.shape), answer.dataset.n_labels)
     app.session_state["_other_systems"] = {("Debtags", ""): {"other": other}}
     app.run()
     assert not app.exception
@@ -205,7 +202,7 @@ def test_pairs_that_are_masked_for_ours_are_masked_for_others_too(answer):
     of_masked.model.rows = np.array([2, 0, 1, *range(3, answer.dataset.n_test)])
     top = np.full((answer.dataset.n_test, 3), -1)
     top[2], top[0] = (4, 7, labels - 1), (7, 5, 3)
-    others = predictions_from_ranking("other", top, np.zeros(top.shape), labels)
+    others = Predictions("other", top, np.zeros(top.shape), labels)
     found = comparison.cut_to_answer(others, of_masked)
     assert found.top[:2].tolist() == [[4, labels - 1, -1], [7, 3, -1]]
 
@@ -268,7 +265,7 @@ def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
 @pytest.mark.parametrize("n_others", [5, 6])
 def test_a_chart_of_many_systems_says_that_its_looks_come_again(answer, monkeypatch, n_others):
     top = answer.evaluation.ridge.top
-    named = [predictions_from_ranking(f"system {at}", top, top, answer.dataset.n_labels) for at in range(n_others)]
+    named = [Predictions(f"system {at}", top, top, answer.dataset.n_labels) for at in range(n_others)]
     monkeypatch.setattr(compare_baselines, "trained", lambda _: {each.name: each for each in named})
     app = AppTest.from_file("../../app.py", default_timeout=240).run()
     app.switch_page("pages/compare.py").run()

@@ -17,7 +17,6 @@ from xmlcore.predictions import (
     Predictions,
     agreement,
     cut_predictions,
-    predictions_from_ranking,
     predictions_from_scores,
     read_predictions,
     write_predictions,
@@ -74,13 +73,13 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
     scores = rng.random((6, 4))
     short = rng.random((6, 1)) * 6 <= np.arange(4)
     top[short], scores[short] = -1, np.nan
-    whole = predictions_from_ranking("theirs", top, scores, 7)
+    whole = Predictions("theirs", top, scores, 7)
     rows = rng.permutation(6)[:3]
     exclude = None if masked is None else sparse.csr_array((rng.random((3, 7)) < masked).astype(np.float32))
     if exclude is not None:
         exclude.data[rng.random(exclude.nnz) < 0.3] = 0  # a stored zero masks nothing
     found = cut_predictions(whole, rows, exclude)
-    assert (found.name, found.n_labels, found.fewest) == ("theirs", 7, (top >= 0).sum(axis=1).min())
+    assert (found.name, found.n_labels) == ("theirs", 7)
     assert (found.top.shape, found.top.dtype) == ((3, 4), np.int32)
     for at, row in enumerate(rows):
         pairs = [(a, s) for a, s in zip(top[row], scores[row], strict=True) if a >= 0]
@@ -114,7 +113,7 @@ def test_our_ranking_comes_back_from_every_format(seed, k, kind, weigh, tmp_path
     read = read_predictions(path, 6, 7, k=k)
     np.testing.assert_array_equal(read.top, written.top)
     np.testing.assert_allclose(read.scores, written.scores, rtol=1e-6)
-    assert (read.n_labels, read.fewest, read.top.shape[1]) == (7, written.fewest, min(k, 7))
+    assert (read.n_labels, read.top.shape[1]) == (7, min(k, 7))
 
 
 @pytest.mark.parametrize("kind", PREDICTION_FORMATS)
@@ -185,7 +184,7 @@ def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):
     np.testing.assert_array_equal(again.top, read.top)
 
 
-OURS = Predictions("ours", np.array([[0], [1], [2]]), np.array([[3.0], [2.0], [1.0]]), 3, 1)
+OURS = Predictions("ours", np.array([[0], [1], [2]]), np.array([[3.0], [2.0], [1.0]]), 3)
 
 
 @pytest.mark.parametrize("names", [["a", "a", "b"], ["1", "1", "0"], ["a", " a", "b"], ["a b", "a\nb", "c"]])
@@ -280,7 +279,6 @@ def test_ties_go_to_the_lower_label_and_rows_without_predictions_stay_empty(tmp_
     path.write_bytes(gzip.compress(b"3 4\n\n3:1 0:1 2:1.5\n\n\n"))
     read = read_predictions(path, 3, 4, k=2)
     assert read.top.tolist() == [[-1, -1], [2, 0], [-1, -1]]
-    assert read.fewest == 0
     assert read.name == "scores.txt"
 
 
@@ -358,7 +356,7 @@ def test_scores_of_another_shape_and_unknown_formats_are_refused(tmp_path):
         read_predictions(tmp_path / "a.npz", 2, 4)
     with pytest.raises(DataError, match="k is 0"):
         read_predictions(tmp_path / "a.npz", 2, 3, k=0)
-    ours = Predictions("ours", np.array([[0]]), np.array([[1.0]]), 2, 1)
+    ours = Predictions("ours", np.array([[0]]), np.array([[1.0]]), 2)
     with pytest.raises(DataError, match="format is 'xml'"):
         write_predictions(tmp_path / "b", ours, "xml")
     with pytest.raises(DataError, match="label_names has 1"):
