@@ -157,13 +157,10 @@ class BinRecall:
     """How many of a bin's test assignments are among the K first.
 
     Attributes:
-        k: K; bins: the bins.
         assignments: test assignments of each bin's labels, shape (bins,), int64.
         ridge, ps: hits / assignments, shape (bins,); NaN where a bin has no assignment.
     """
 
-    k: int
-    bins: FrequencyBins
     assignments: np.ndarray
     ridge: np.ndarray
     ps: np.ndarray
@@ -173,7 +170,7 @@ def recall_by_bin(evaluation: Evaluation, k: int, Y: sparse.csr_array, bins: Fre
     """Recall within each bin, over all of its assignments in Y (the evaluated rows). Raises DataError for another K."""
     total = _summed(_counts(Y, evaluation), bins)
     ridge, ps = (_divided(_summed(label_hits, bins), total) for label_hits in _label_hits(evaluation, k))
-    return BinRecall(int(k), bins, total.astype(np.int64), ridge, ps)
+    return BinRecall(total.astype(np.int64), ridge, ps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +178,6 @@ class LabelTable:
     """One row for each label, columns of shape (L,).
 
     Attributes:
-        k: the K of hits and recall.
         train_count, test_count: instances of the label in training and among the evaluated rows, int64.
         inverse_propensity: θ with which the model weights it.
         ridge_hits, ps_hits: rows in which it was rightly among the K first, before and after weighting, int64.
@@ -189,7 +185,6 @@ class LabelTable:
         difference: ps_hits − ridge_hits, int64: above 0 for who gains, below for who pays.
     """
 
-    k: int
     train_count: np.ndarray
     test_count: np.ndarray
     inverse_propensity: np.ndarray
@@ -213,7 +208,7 @@ def label_table(
     if train.shape != test.shape:
         raise DataError(f"label_counts has {train.size} entries; expected one for each of {test.size} labels")
     theta = as_weights(inverse_propensity, test.size)
-    return LabelTable(int(k), train, test, theta, ridge, ps, _divided(ridge, test), _divided(ps, test), ps - ridge)
+    return LabelTable(train, test, theta, ridge, ps, _divided(ridge, test), _divided(ps, test), ps - ridge)
 
 
 @dataclass(frozen=True, eq=False)

@@ -204,12 +204,10 @@ class Agreement:
     """How far two rankings of the same rows have the same K first labels, in any order.
 
     Attributes:
-        k: K.
         by_row: labels in common / labels of the longer list, 1 where both are empty, shape (rows,).
         mean: over the rows.
     """
 
-    k: int
     by_row: np.ndarray
     mean: float
 
@@ -229,7 +227,7 @@ def agreement(top: np.ndarray, other: np.ndarray, k: int) -> Agreement:
     common = (np.isin(top + first, (other + first)[other >= 0]) & (top >= 0)).sum(axis=1)
     longer = np.maximum((top >= 0).sum(axis=1), (other >= 0).sum(axis=1))
     by_row = np.where(longer > 0, common / np.maximum(longer, 1), 1.0)
-    return Agreement(k, by_row, float(by_row.mean()))
+    return Agreement(by_row, float(by_row.mean()))
 
 
 def _one_line(name: object) -> str:

@@ -97,7 +97,7 @@ def test_recall_by_bin_is_hits_over_assignments_and_unknown_without_any():
     bins = frequency_bins(np.where(counts > 0, 3, 0))
     recall = recall_by_bin(evaluation, 5, Y, bins)
     assert recall.assignments.sum() == Y.nnz
-    assert recall.bins.names == ("unseen", "1", "2–3")
+    assert bins.names == ("unseen", "1", "2–3")
     assert np.isnan(recall.ridge[1])
     seen = counts > 0
     expected = evaluation.ps.label_hits[2][seen].sum() / Y[:, np.flatnonzero(seen)].nnz
