@@ -68,11 +68,7 @@ def gram_sums(
     no rows or no labels at all, for blocks that do not fit each other, for values, of X, T or XT, beyond what can be
     squared and summed, and for more features than can be factorised.
     """
-    return require_rows(sum_blocks(blocks, projection, progress))
-
-
-def require_rows(sums: GramSums) -> GramSums:
-    """The sums as they are. Raises DataError where they are of no rows."""
+    sums = sum_blocks(blocks, projection, progress)
     check_some_rows(sums.n_rows)
     return sums
 
