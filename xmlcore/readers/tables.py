@@ -54,9 +54,7 @@ class Roles:
 
 def named_roles(columns: Sequence[str]) -> Roles | None:
     """The columns' roles by their names alone; None where no name says text, or none says labels."""
-    known = {column.strip().lower(): column for column in reversed(columns)}
-    label = next((known[name] for name in _LABELS if name in known), None)
-    texts = [column for column in columns if column.strip().lower() in _TEXTS]
+    label, texts = _named_columns(columns)
     if label is None or not texts:
         return None
     return Roles(texts, label, [], _name_column(columns, texts))
@@ -68,9 +66,7 @@ def find_roles(table: Table) -> Roles:
     Text is then the column with the longest cells; labels are the columns of zeros and ones, if there are two or more.
     Raises DataError, listing the columns, where there are no labels or no text.
     """
-    known = {column.strip().lower(): column for column in reversed(table.columns)}
-    label = next((known[name] for name in _LABELS if name in known), None)
-    texts = [column for column in table.columns if column.strip().lower() in _TEXTS]
+    label, texts = _named_columns(table.columns)
     sample = [row for _, row in table.rows[:_SAMPLE]]
     cells = {column: [row[at] for row in sample] for at, column in enumerate(table.columns)}
     others = [column for column in table.columns if column not in texts and column != label]
@@ -90,10 +86,21 @@ def find_roles(table: Table) -> Roles:
     return Roles(texts, label, indicators, _name_column(table.columns, texts))
 
 
+def _named_columns(columns: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The column of labels, or None, and those of text, as far as names say."""
+    known = _by_name(columns)
+    label = next((known[name] for name in _LABELS if name in known), None)
+    return label, [column for column in columns if column.strip().lower() in _TEXTS]
+
+
 def _name_column(columns: Sequence[str], texts: Sequence[str]) -> str | None:
-    known = {column.strip().lower(): column for column in reversed(columns)}
-    found = [known[name] for name in _NAMES if name in known and texts != [known[name]]]
-    return found[0] if found else None
+    known = _by_name(columns)
+    return next((known[name] for name in _NAMES if name in known and texts != [known[name]]), None)
+
+
+def _by_name(columns: Sequence[str]) -> dict[str, str]:
+    """The columns by their names in lower case, the first of those that are then alike."""
+    return {column.strip().lower(): column for column in reversed(columns)}
 
 
 def _listed(columns: Sequence[str]) -> str:
