@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_whole
+from xmlcore.checks import DataError, as_floats, as_whole
 from xmlcore.evaluation import Evaluation, VariantResult
 from xmlcore.matrices import as_labels
 from xmlcore.metrics import hits, make_ruler
@@ -295,11 +295,15 @@ def instance_marks(
 
 
 def _as_counts(label_counts: np.ndarray) -> np.ndarray:
-    counts = as_array(label_counts, "label_counts")
-    numbers = counts.ndim == 1 and counts.size and counts.dtype.kind in "biuf" and np.isfinite(counts).all()
-    if not numbers or not np.array_equal(counts, counts.astype(np.int64)) or counts.min() < 0:
-        raise DataError(f"label_counts has shape {counts.shape}; expected whole numbers of at least 0, one for a label")
-    return counts.astype(np.int64)
+    counts = as_floats(label_counts, "label_counts")
+    if counts.ndim != 1 or not counts.size:
+        raise DataError(f"label_counts has shape {counts.shape}; expected one count for each label")
+    with np.errstate(invalid="ignore"):  # what int64 cannot hold becomes another number
+        whole = counts.astype(np.int64)
+    wrong = (whole != counts) | (whole < 0)
+    if wrong.any():
+        raise DataError(f"label_counts holds {counts[wrong][0]:g}; expected whole numbers of at least 0")
+    return whole
 
 
 def _share_starts(counts: np.ndarray, n_shares: int) -> list[int]:
