@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import xmlcore.profile
+from tests.unit.helpers import dense
 from xmlcore import DataError, Dataset
 from xmlcore.profile import (
     features_per_instance,
@@ -32,11 +33,6 @@ def random_dataset(seed, n_train=23, n_test=11, n_labels=9, blocks=1, share=0.25
     X_train, Y_train = side(n_train)
     X_test, Y_test = side(n_test)
     return Dataset("random", X_train, Y_train, X_test, Y_test)
-
-
-def dense(X) -> np.ndarray:
-    parts = X if isinstance(X, tuple) else (X,)
-    return np.hstack([part.toarray() if sparse.issparse(part) else part for part in parts])
 
 
 def brute_force_pairs(Y: np.ndarray, order: str, least: int) -> list[tuple]:
