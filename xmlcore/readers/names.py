@@ -19,6 +19,7 @@ from itertools import chain
 import numpy as np
 
 from xmlcore.dataset import FEATURE_KINDS, HIGHEST_PARAMETER, MOST_INSTANCES
+from xmlcore.matrices import n_columns
 from xmlcore.readers.files import DataFile, located, parse_whole, role, text_lines
 from xmlcore.readers.parts import Files, Parsed, Part
 from xmlcore.units import counted
@@ -83,7 +84,7 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
     parts = {"train": parsed.train, "test": parsed.test}
     sides = [part for part in parts.values() if part is not None]
     n_labels = max(part.Y.shape[1] for part in sides)
-    n_features = max(_width(part) for part in sides)
+    n_features = max(0 if part.X is None else n_columns(part.X) for part in sides)
     label_names, feature_names = parsed.label_names, parsed.feature_names
     if label_names is None:
         used.append(find(files, *LABEL_NAMES))
@@ -101,11 +102,6 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
         about["given_label_counts"] = _given_counts(counts, n_labels, about.get("given_n_train"))
     names = {"label_names": label_names, "feature_names": feature_names}
     return replace(parsed, **parts, **about, **names, notes=tuple(notes), used=tuple(used))
-
-
-def _width(part: Part) -> int:
-    blocks = part.X if isinstance(part.X, tuple) else (part.X,)
-    return sum(block.shape[1] for block in blocks if block is not None)
 
 
 def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> np.ndarray | None:
