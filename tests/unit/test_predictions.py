@@ -187,6 +187,13 @@ def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):
 OURS = Predictions("ours", np.array([[0], [1], [2]]), np.array([[3.0], [2.0], [1.0]]), 3)
 
 
+@pytest.mark.parametrize("kind", PREDICTION_FORMATS)
+@pytest.mark.parametrize("path", ["", "/"])
+def test_a_path_without_a_name_is_refused(path, kind):
+    with pytest.raises(DataError, match=r"cannot be written \(it names no file\)"):
+        write_predictions(path, OURS, kind)
+
+
 @pytest.mark.parametrize("names", [["a", "a", "b"], ["1", "1", "0"], ["a", " a", "b"], ["a b", "a\nb", "c"]])
 def test_predictions_for_repeated_names_come_back_to_their_own_instances_and_labels(names, tmp_path):
     for instances, labels in ((names, None), (None, names), (names, names)):
