@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError, as_array, as_whole
+from xmlcore.checks import DataError, as_floats, as_whole
 from xmlcore.evaluation import Evaluation, VariantResult
 from xmlcore.matrices import as_labels
 from xmlcore.metrics import hits, make_ruler
@@ -157,13 +157,10 @@ class BinRecall:
     """How many of a bin's test assignments are among the K first.
 
     Attributes:
-        k: K; bins: the bins.
         assignments: test assignments of each bin's labels, shape (bins,), int64.
         ridge, ps: hits / assignments, shape (bins,); NaN where a bin has no assignment.
     """
 
-    k: int
-    bins: FrequencyBins
     assignments: np.ndarray
     ridge: np.ndarray
     ps: np.ndarray
@@ -173,7 +170,7 @@ def recall_by_bin(evaluation: Evaluation, k: int, Y: sparse.csr_array, bins: Fre
     """Recall within each bin, over all of its assignments in Y (the evaluated rows). Raises DataError for another K."""
     total = _summed(_counts(Y, evaluation), bins)
     ridge, ps = (_divided(_summed(label_hits, bins), total) for label_hits in _label_hits(evaluation, k))
-    return BinRecall(int(k), bins, total.astype(np.int64), ridge, ps)
+    return BinRecall(total.astype(np.int64), ridge, ps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +178,6 @@ class LabelTable:
     """One row for each label, columns of shape (L,).
 
     Attributes:
-        k: the K of hits and recall.
         train_count, test_count: instances of the label in training and among the evaluated rows, int64.
         inverse_propensity: θ with which the model weights it.
         ridge_hits, ps_hits: rows in which it was rightly among the K first, before and after weighting, int64.
@@ -189,7 +185,6 @@ class LabelTable:
         difference: ps_hits − ridge_hits, int64: above 0 for who gains, below for who pays.
     """
 
-    k: int
     train_count: np.ndarray
     test_count: np.ndarray
     inverse_propensity: np.ndarray
@@ -213,7 +208,7 @@ def label_table(
     if train.shape != test.shape:
         raise DataError(f"label_counts has {train.size} entries; expected one for each of {test.size} labels")
     theta = as_weights(inverse_propensity, test.size)
-    return LabelTable(int(k), train, test, theta, ridge, ps, _divided(ridge, test), _divided(ps, test), ps - ridge)
+    return LabelTable(train, test, theta, ridge, ps, _divided(ridge, test), _divided(ps, test), ps - ridge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,11 +295,15 @@ def instance_marks(
 
 
 def _as_counts(label_counts: np.ndarray) -> np.ndarray:
-    counts = as_array(label_counts, "label_counts")
-    numbers = counts.ndim == 1 and counts.size and counts.dtype.kind in "biuf" and np.isfinite(counts).all()
-    if not numbers or not np.array_equal(counts, counts.astype(np.int64)) or counts.min() < 0:
-        raise DataError(f"label_counts has shape {counts.shape}; expected whole numbers of at least 0, one for a label")
-    return counts.astype(np.int64)
+    counts = as_floats(label_counts, "label_counts")
+    if counts.ndim != 1 or not counts.size:
+        raise DataError(f"label_counts has shape {counts.shape}; expected one count for each label")
+    with np.errstate(invalid="ignore"):  # what int64 cannot hold becomes another number
+        whole = counts.astype(np.int64)
+    wrong = (whole != counts) | (whole < 0)
+    if wrong.any():
+        raise DataError(f"label_counts holds {counts[wrong][0]:g}; expected whole numbers of at least 0")
+    return whole
 
 
 def _share_starts(counts: np.ndarray, n_shares: int) -> list[int]:

@@ -34,6 +34,8 @@ def whole_file(path: str | Path, suffix: str = "") -> Iterator[Path]:
     A link, and what is no plain file (a device, a pipe), is written to directly. Raises DataError as `writing` does.
     """
     path = Path(path)
+    if not path.name:
+        raise DataError(f"{path} cannot be written (it names no file)")
     path = path if path.name.endswith(suffix) else path.with_name(path.name + suffix)
     with writing(path):
         if path.is_symlink() or (path.exists() and not path.is_file()):

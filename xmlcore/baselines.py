@@ -92,7 +92,7 @@ class BaselineResult:
     """What a baseline predicts for all test instances of a data set.
 
     Attributes:
-        top: (rows, 20) label indices, best first, -1 where it gives fewer, int32. scores: theirs, NaN there.
+        top: (rows, min(20, L)) label indices, best first, -1 where it gives fewer, int32. scores: theirs, NaN there.
         train_seconds, predict_seconds: what it took, on one thread at low priority.
     """
 

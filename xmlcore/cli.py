@@ -27,7 +27,7 @@ from xmlcore.evaluation import Evaluation, evaluate, evaluate_scores, row_blocks
 from xmlcore.features import fit_features
 from xmlcore.memory import default_memory_budget
 from xmlcore.metrics import SHORT_NAMES
-from xmlcore.predictions import Predictions, predictions_from_ranking, predictions_from_scores, write_predictions
+from xmlcore.predictions import Predictions, predictions_from_scores, write_predictions
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.readers import write_npz, write_xc_text
 from xmlcore.recipe import FeatureRecipe, default_recipe
@@ -273,7 +273,7 @@ def _predictions(data: Dataset, blocks: Iterable[np.ndarray], theta: np.ndarray,
             found.append(predictions_from_scores(name, scores, k, inverse_propensity=weights, exclude=exclude))
         del scores  # before those of the next instances are made
     return [
-        predictions_from_ranking(
+        Predictions(
             name, *(np.concatenate([getattr(part, of) for part in found]) for of in ("top", "scores")), data.n_labels
         )
         for name, found in parts.items()

@@ -37,9 +37,9 @@ from xmlcore.streaming import (
     GramSums,
     StreamedFactorization,
     add_sums,
+    check_some_rows,
     factorize_sums,
     labels_of_block,
-    require_rows,
     sum_blocks,
 )
 
@@ -73,7 +73,9 @@ def sum_distributed(client: Client, loads: Sequence[Load], *, projection: sparse
     while len(sums) > 1:
         pairs = [client.submit(_add_groups, *sums[at : at + 2], pure=False) for at in range(0, len(sums) - 1, 2)]
         sums = pairs + sums[2 * len(pairs) :]
-    return require_rows(sums[0].result().sums)
+    total: GramSums = sums[0].result().sums
+    check_some_rows(total.n_rows)
+    return total
 
 
 def fit_distributed(

@@ -24,8 +24,7 @@ class Explanation:
     """A score as a sum: score = Σ contribution + others.
 
     Attributes:
-        score: the whole, with its weight.
-        weight: θ_l of the weighted variant, 1 of XML-ridge; contributions and others hold it already.
+        score: the whole; of the weighted variant θ_l is in it, and in all of its terms.
         index: features or training instances with the largest contributions by absolute value, shape (m,), int64.
         contribution: what each adds to the score, shape (m,), float64.
         others: the sum of all other terms.
@@ -33,7 +32,6 @@ class Explanation:
     """
 
     score: float
-    weight: float
     index: np.ndarray
     contribution: np.ndarray
     others: float
@@ -126,7 +124,6 @@ def _largest(index: np.ndarray, terms: np.ndarray, weight: float, m: int) -> Exp
     # math.fsum is exact but for one rounding: the parts add up to the whole whatever their number.
     return Explanation(
         score=math.fsum(terms),
-        weight=weight,
         index=index[shown],
         contribution=terms[shown],
         others=math.fsum(rest),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 
 from xmlcore.background import Report
-from xmlcore.checks import DataError
 from xmlcore.lapack import symmetric_eigen
 from xmlcore.matrices import n_columns, n_rows
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.store import Store, get_features
+
+TIMED_SIZE = 1_000
 
 
 def factorize(store: Store, report: Report, *, features_key: str, labels_key: str, result_key: str) -> dict:
@@ -27,7 +27,7 @@ def factorize(store: Store, report: Report, *, features_key: str, labels_key: st
     if X is None or Y is None:
         raise RuntimeError("the data is no longer in the cache")
     report("estimating the time")
-    seconds = estimate_seconds(symmetric_eigen, min(n_rows(X), n_columns(X)))
+    seconds = estimate_seconds(min(n_rows(X), n_columns(X)))
 
     def progress(stage: str, fraction: float | None) -> None:
         report(stage, seconds=seconds if stage == "eigendecomposition" else None)
@@ -38,25 +38,16 @@ def factorize(store: Store, report: Report, *, features_key: str, labels_key: st
     return {"found": False}
 
 
-def estimate_seconds(solve: Callable[[np.ndarray], object], size: int, sample: int = 1000) -> float:
-    """An estimate of the seconds that `solve` takes on a symmetric matrix of the given size, from a timed smaller one.
+def estimate_seconds(size: int) -> float:
+    """About the seconds that the eigendecomposition of a symmetric float32 matrix of this size, r ≥ 1, takes.
 
-    Args:
-        solve: an eigendecomposition or a Cholesky solve, whose operations grow with the cube of the size; it gets a
-            positive definite (n, n) float32 matrix that it may overwrite. It runs once on 50 rows before, untimed.
-        size: r.
-        sample: the size that is timed, where r is larger.
-
-    Seconds(r) ≈ seconds(n) (r/n)³. Caches and blocking make it an estimate, not a promise.
-
-    Raises DataError for a size below 1.
+    Seconds(r) ≈ seconds(n) (r/n)³, of a timed one of n ≤ TIMED_SIZE rows after one of 50 untimed. Caches and blocking
+    make it an estimate, not a promise.
     """
-    if size < 1:
-        raise DataError(f"size must be at least 1; it is {size}")
-    n = min(size, sample)
+    n = min(size, TIMED_SIZE)
     factor = np.random.default_rng(0).standard_normal((n, n), dtype=np.float32)
     matrix = factor @ factor.T / n + np.eye(n, dtype=np.float32)
-    solve(matrix[:50, :50].copy())
+    symmetric_eigen(matrix[:50, :50].copy())
     start = time.perf_counter()
-    solve(matrix)
+    symmetric_eigen(matrix)
     return (time.perf_counter() - start) * (size / n) ** 3

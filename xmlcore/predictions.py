@@ -29,7 +29,16 @@ from xmlcore.ranking import top_k, top_k_weighted
 from xmlcore.readers import LIMITS, Limits
 from xmlcore.readers.archives import is_array_archive
 from xmlcore.readers.arrays import check_expansion, load_matrix
-from xmlcore.readers.files import DataFile, is_text, located, opened, other_encoding, parse_number, text_lines
+from xmlcore.readers.files import (
+    DataFile,
+    is_text,
+    located,
+    opened,
+    other_encoding,
+    parse_number,
+    parse_whole,
+    text_lines,
+)
 from xmlcore.readers.sparse_kernel import NO_LABELS
 from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
 from xmlcore.units import counted
@@ -45,16 +54,14 @@ class Predictions:
     Attributes:
         name: the system's or the file's name.
         top: (rows, K) label indices, best first, -1 where a row has fewer, int32.
-        scores: theirs, (rows, K), float64, NaN where there is no label.
+        scores: theirs, (rows, K), float32 or float64, NaN where there is no label.
         n_labels: L.
-        fewest: the least number of labels that a row has; below K, metrics at K count the rest as wrong.
     """
 
     name: str
     top: np.ndarray
     scores: np.ndarray
     n_labels: int
-    fewest: int
 
 
 def read_predictions(
@@ -96,11 +103,6 @@ def read_predictions(
         return _ranked(file.base, scores, k)
 
 
-def predictions_from_ranking(name: str, top: np.ndarray, scores: np.ndarray, n_labels: int) -> Predictions:
-    """A ranking that is there already: top and scores (rows, K), -1 and NaN where a row has fewer labels."""
-    return Predictions(name, top, scores, n_labels, int((top >= 0).sum(axis=1).min(initial=n_labels)))
-
-
 def predictions_from_scores(
     name: str,
     scores: np.ndarray,
@@ -120,7 +122,7 @@ def predictions_from_scores(
     else:
         top = top_k_weighted(scores, inverse_propensity, k, exclude)
         values = np.take_along_axis(scores, np.maximum(top, 0), axis=1) * np.asarray(inverse_propensity)[top]
-    return predictions_from_ranking(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
+    return Predictions(name, top, np.where(top >= 0, values, np.nan), scores.shape[1])
 
 
 def cut_predictions(
@@ -128,7 +130,7 @@ def cut_predictions(
 ) -> Predictions:
     """The predictions of some rows, in that order, without the pairs of exclude (these rows, L); others move up.
 
-    fewest stays what it is of all rows, with all pairs. Raises DataError where exclude has another shape.
+    Raises DataError where exclude has another shape.
     """
     top, scores = predictions.top[rows], predictions.scores[rows]
     exclude = as_mask(exclude, (len(top), predictions.n_labels), of="the predictions")
@@ -202,12 +204,10 @@ class Agreement:
     """How far two rankings of the same rows have the same K first labels, in any order.
 
     Attributes:
-        k: K.
         by_row: labels in common / labels of the longer list, 1 where both are empty, shape (rows,).
         mean: over the rows.
     """
 
-    k: int
     by_row: np.ndarray
     mean: float
 
@@ -227,7 +227,7 @@ def agreement(top: np.ndarray, other: np.ndarray, k: int) -> Agreement:
     common = (np.isin(top + first, (other + first)[other >= 0]) & (top >= 0)).sum(axis=1)
     longer = np.maximum((top >= 0).sum(axis=1), (other >= 0).sum(axis=1))
     by_row = np.where(longer > 0, common / np.maximum(longer, 1), 1.0)
-    return Agreement(k, by_row, float(by_row.mean()))
+    return Agreement(by_row, float(by_row.mean()))
 
 
 def _one_line(name: object) -> str:
@@ -266,20 +266,20 @@ def _ranked(name: str, scores: np.ndarray | sparse.csr_array, k: int) -> Predict
     # Sorting by row first leaves each row's entries where they were: row[order] is row.
     top[row[kept], place[kept]] = scores.indices[order][kept]
     values[row[kept], place[kept]] = scores.data[order][kept]
-    return predictions_from_ranking(name, top, values, n_labels)
+    return Predictions(name, top, values, n_labels)
 
 
 def _is_pairs(file: DataFile) -> bool:
     """Whether the first line that is not blank is a header of two numbers or begins with label:score."""
     for _, line in text_lines(file):
         if line.strip():
-            return re.match(r"\s*(\d+\s+\d+\s*$|\d+:)", line) is not None
+            return re.match(r"\s*(\d{1,18}\s+\d{1,18}\s*$|\d+:)", line) is not None
     raise located(file, None, "holds no prediction; expected label:score, or instance, label, score")
 
 
 def _read_pairs(file: DataFile, n_rows: int, n_labels: int) -> sparse.csr_array:
     number, first = next((number, line) for number, line in text_lines(file) if line.strip())
-    header = re.fullmatch(r"\s*(\d+)\s+(\d+)\s*", first)
+    header = re.fullmatch(r"\s*(\d{1,18})\s+(\d{1,18})\s*", first)
     if header and (int(header[1]), int(header[2])) != (n_rows, n_labels):
         promised = f"{counted(int(header[1]), 'row')} and {counted(int(header[2]), 'label')}"
         fault = f"promises {promised}; expected {n_rows:,} and {n_labels:,}"
@@ -353,7 +353,8 @@ def _indices(
     file: DataFile, numbers: list[int], cells: list[str], count: int, names: Sequence[str] | None, what: str
 ) -> np.ndarray:
     called = _called(names, count, f"{what}_names")
-    numbered = [cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) < count for cell in cells]
+    indices = list(map(parse_whole, cells))
+    numbered = [index is not None and index < count for index in indices]
     if called is not None and (_tell_apart(called) or not all(numbered)):
         known = {name: at for at, name in enumerate(called)}
         if all(cell in known for cell in cells):
@@ -372,4 +373,4 @@ def _indices(
         raise located(
             file, numbers[at], f"{what} {cells[at]!r} is unknown; expected a number from 0 to {count - 1}{named}"
         )
-    return np.array([int(cell) for cell in cells], dtype=np.int64)
+    return np.array(indices, dtype=np.int64)

@@ -22,10 +22,9 @@ _MOST_FEATURES = 8
 
 @dataclass(frozen=True)
 class Spread:
-    """How a count is spread over instances. mean, and the least, the middle and the most of it."""
+    """How a count is spread over instances: the mean, the middle and the most of it."""
 
     mean: float
-    least: int
     median: float
     most: int
 
@@ -60,7 +59,6 @@ class Profile:
 
     Attributes:
         n_features, n_labels: N and L.
-        blocks: the width of each feature block, and whether it is sparse.
         train, test: the two sides.
         label_counts, test_counts: training and test instances of each label, shape (L,), int64.
         on_one_instance: labels on exactly one training instance.
@@ -72,7 +70,6 @@ class Profile:
 
     n_features: int
     n_labels: int
-    blocks: tuple[tuple[int, bool], ...]
     train: SideProfile
     test: SideProfile
     label_counts: np.ndarray
@@ -95,7 +92,6 @@ def profile(ds: Dataset) -> Profile:
     return Profile(
         n_features=ds.n_features,
         n_labels=ds.n_labels,
-        blocks=tuple((block.shape[1], sparse.issparse(block)) for block in as_blocks(ds.X_train)),
         train=_side(ds.X_train, ds.Y_train),
         test=_side(ds.X_test, ds.Y_test),
         label_counts=train_counts,
@@ -139,8 +135,8 @@ def features_per_instance(X: Features) -> np.ndarray:
 
 def _spread(counts: np.ndarray) -> Spread:
     if not counts.size:
-        return Spread(0.0, 0, 0.0, 0)
-    return Spread(float(counts.mean()), int(counts.min()), float(np.median(counts)), int(counts.max()))
+        return Spread(0.0, 0.0, 0)
+    return Spread(float(counts.mean()), float(np.median(counts)), int(counts.max()))
 
 
 def _labels_of_half(counts: np.ndarray) -> int:

@@ -51,14 +51,11 @@ class RangeSVD:
         singular_values: s, shape (k,), float64, descending, all positive. k is the rank that was asked for, or X's own.
         features: U diag(s), shape (D, k), float32: the training rows' new features.
         X: the matrix itself, D×N, because V = XᵀU/s.
-        passes, seed: how it was found; another value is another approximation.
     """
 
     singular_values: np.ndarray
     features: np.ndarray
     X: sparse.csr_array
-    passes: int
-    seed: int
 
     def transform(self, X_new: sparse.csr_array, progress: Progress = unheard) -> np.ndarray:
         """X_new V, shape (rows, k), float32: new rows' features.
@@ -158,7 +155,7 @@ def truncated_svd(
     s = np.sqrt(squares[:found] / unit)
     features = _times_in_place(Z, R[:, :found] * s)
     progress("Rayleigh–Ritz", 1.0)
-    return RangeSVD(s, features, X, passes, seed)
+    return RangeSVD(s, features, X)
 
 
 def _one_sparse_block(X: sparse.csr_array, name: str) -> sparse.csr_array:

@@ -32,7 +32,7 @@ from xmlcore.evaluation import (
     metric_ruler,
     rank_projected,
 )
-from xmlcore.inputs import as_part, as_projection, check_projection
+from xmlcore.inputs import Rows, as_part, as_projection, check_projection
 from xmlcore.matrices import Features, as_blocks, as_labels, as_mask, as_one_block, n_columns, n_rows, take_rows
 from xmlcore.progress import Progress, unheard
 from xmlcore.propensity import as_weights
@@ -68,11 +68,7 @@ def gram_sums(
     no rows or no labels at all, for blocks that do not fit each other, for values, of X, T or XT, beyond what can be
     squared and summed, and for more features than can be factorised.
     """
-    return require_rows(sum_blocks(blocks, projection, progress))
-
-
-def require_rows(sums: GramSums) -> GramSums:
-    """The sums as they are. Raises DataError where they are of no rows."""
+    sums = sum_blocks(blocks, projection, progress)
     check_some_rows(sums.n_rows)
     return sums
 
@@ -209,13 +205,13 @@ class StreamedFactorization:
         return P
 
     def scores(
-        self, P: np.ndarray, reg_lambda: float, *, rows: slice | np.ndarray = slice(None), labels: slice = slice(None)
+        self, P: np.ndarray, reg_lambda: float, *, rows: Rows = slice(None), labels: Rows = slice(None)
     ) -> np.ndarray:
         """Scores P diag(1/(σ+λ)) Q of projected rows, shape (rows, labels), float32.
 
         Where float32 could not hold them (at a λ of 1e46, say) they are float64.
 
-        Raises DataError for a λ that is not above 0 and for a P of another factorisation.
+        Raises DataError for a λ that is not above 0, a P of another factorisation, and unknown rows or labels.
         """
         shrink = 1 / (self.eigenvalues + check_reg_lambda(reg_lambda))
         P = check_projection(P, shrink.size)

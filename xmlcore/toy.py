@@ -62,7 +62,6 @@ class WorkedExample:
         inverse: 1/(σ+λ), (N,).
         weights: W = V diag(1/(σ+λ)) Q, N×L.
         scores: s = x_new W, (L,).
-        contributions: x_n W_nl, N×L; each column sums to its score.
         votes: a = X(G+λI)⁻¹x_new, (D,), the vote of each document for its labels: aᵀY = s.
         fitted: XW, D×L, the labelled documents' own scores.
         leverages: h_i = x_i(G+λI)⁻¹x_iᵀ, (D,).
@@ -81,7 +80,6 @@ class WorkedExample:
     inverse: np.ndarray
     weights: np.ndarray
     scores: np.ndarray
-    contributions: np.ndarray
     votes: np.ndarray
     fitted: np.ndarray
     leverages: np.ndarray
@@ -128,7 +126,6 @@ def work_through(
         inverse=inverse,
         weights=weights,
         scores=scores,
-        contributions=x_new[:, None] * weights,
         votes=X @ ((V * inverse) @ (V.T @ x_new)),
         fitted=X @ weights,
         leverages=1 - left,

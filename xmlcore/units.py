@@ -10,10 +10,10 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def in_units(n_bytes: float, digits: int = 3) -> str:
-    """Bytes in the unit that leaves digits before the point: 720 bytes, 3.5 MB, 12 GB, 1,800 GB."""
+def in_units(n_bytes: float) -> str:
+    """Bytes to three digits, in the unit that leaves some before the point: 720 bytes, 3.5 MB, 12 GB, 1,800 GB."""
     for unit, size in UNITS:
         if n_bytes >= size:
-            rounded = float(f"{n_bytes / size:.{digits}g}")  # which alone would write 1,800 as 1.8e+03
+            rounded = float(f"{n_bytes / size:.3g}")  # which alone would write 1,800 as 1.8e+03
             return f"{rounded:,g} {unit}"
     return "1 byte" if n_bytes == 1 else f"{n_bytes:.0f} bytes"

@@ -94,12 +94,6 @@ def metric_AB_of(settings: Settings) -> tuple[float, ...]:
     return (settings.A, settings.B) if settings.tie_metric else ()
 
 
-def thetas(dataset: Dataset, settings: Settings, metric_AB: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """θ of the model, from the sliders, and θ of the metric."""
-    theta = inverse_propensity(dataset.Y_train, settings.A, settings.B)
-    return theta, metric_inverse_propensity(dataset, *(metric_AB or (dataset.A, dataset.B)))
-
-
 def answer_at(settings: Settings) -> Answer:
     """Both variants at these settings, for a page; says so where rounding may show at this λ, and where K is cut."""
     _leave_until_solved(settings)
@@ -136,7 +130,8 @@ def _evaluated(
 ) -> tuple[Evaluation, np.ndarray, np.ndarray]:
     """What an answer has beside its model, which is kept, or not, for itself."""
     data = model.dataset
-    theta, metric_theta = thetas(data, settings, metric_AB)
+    theta = inverse_propensity(data.Y_train, settings.A, settings.B)
+    metric_theta = metric_inverse_propensity(data, *metric_AB)
     scores = scores_on_test(model, settings.reg_lambda)
     own = settings.reg_lambda_ps != settings.reg_lambda
     evaluation = evaluate_scores(

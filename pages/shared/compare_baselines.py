@@ -15,7 +15,7 @@ from pages.shared.sizes import held_bytes
 from xmlcore import DataError
 from xmlcore.background import Task
 from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
-from xmlcore.predictions import Predictions, predictions_from_ranking
+from xmlcore.predictions import Predictions
 from xmlcore.units import counted
 
 _TASKS: LRUCache[tuple[str, str], Task] = LRUCache(64)
@@ -53,7 +53,7 @@ def trained(answer: Answer) -> dict[str, Predictions]:
     found = {each.title: _result(answer, key) for key, each in BASELINES.items()}
     n_labels = answer.dataset.n_labels
     return {
-        title: cut_to_answer(predictions_from_ranking(title, each.top, each.scores, n_labels), answer)
+        title: cut_to_answer(Predictions(title, each.top, each.scores, n_labels), answer)
         for title, each in found.items()
         if each is not None
     }

@@ -19,7 +19,7 @@ from pages.shared.settings import K_MAX, settings_text
 from pages.shared.show import FOUR_NUMBERS
 from xmlcore import DataError
 from xmlcore.evaluation import VariantResult, evaluate_ranking
-from xmlcore.figures import RIDGE_PS
+from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import SHORT_NAMES, make_ruler
 from xmlcore.predictions import Predictions, agreement, cut_predictions, read_predictions
 from xmlcore.readers.files import storable_name
@@ -164,7 +164,7 @@ def side_by_side(other: Predictions, answer: Answer, shared: np.ndarray, rows: n
             "in common with PS (%)": 100 * shared[rows],
             other.name: [names(other.top[row, :k]) for row in rows],
             "true": [names(data.Y_test[[row]].indices) for row in rows],
-            "XML-ridge": [names(answer.evaluation.ridge.top[row, :k]) for row in rows],
-            "XML-ridge with PS": [names(answer.evaluation.ps.top[row, :k]) for row in rows],
+            RIDGE: [names(answer.evaluation.ridge.top[row, :k]) for row in rows],
+            RIDGE_PS: [names(answer.evaluation.ps.top[row, :k]) for row in rows],
         }
     )

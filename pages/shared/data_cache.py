@@ -11,12 +11,9 @@ from xmlcore.units import counted, in_units
 CLEARED = "_cache_cleared"
 
 
+@frame.fragment
 def section(model: Model) -> None:
     """What the cache on disk holds, what is lost where it is cleared, and the button."""
-    frame.fragment(_section)(model)
-
-
-def _section(model: Model) -> None:
     st.header("Cache on disk", anchor="cache-on-disk")
     kept = store()
     if kept is None:

@@ -142,13 +142,12 @@ def _having(entry: CatalogEntry) -> str:
         return f"Comes with this project ({in_units(entry.n_bytes)})."
     if entry.kind == "synthetic":
         return "Made on the spot, the same every time."
+    if is_downloaded(entry.name):
+        return "In the cache on disk."
     size = in_units(entry.n_bytes) if entry.n_bytes else "size unknown"
     checked = "compared with a known checksum" if entry.has_checksum else "no checksum is known"
     tried = "" if entry.tried else " :orange-badge[This address has never been tried]"
-    where = (
-        "In the cache on disk." if is_downloaded(entry.name) else f"From {entry.address} ({size}; {checked}).{tried}"
-    )
-    return where
+    return f"From {entry.address} ({size}; {checked}).{tried}"
 
 
 def _formats() -> None:

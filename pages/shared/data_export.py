@@ -15,6 +15,7 @@ from pages.shared import data_code, sources
 from pages.shared.answers import CARD_KS, scores_on_test
 from pages.shared.model import Model
 from pages.shared.settings import Settings, lambda_text, settings_text
+from pages.shared.sizes import held_bytes
 from xmlcore import Dataset, inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.predictions import predictions_from_scores, write_predictions
@@ -28,7 +29,7 @@ PREDICTION_FILES = {"npz": "npz", "text": "txt"}
 def section(model: Model, settings: Settings) -> None:
     """The data set, the predictions, and the code."""
     st.header("Export")
-    size = sources.dataset_bytes(model.full)
+    size = held_bytes(model.full)
     fits = size <= LIMITS.max_upload_bytes
     if fits:
         _data_set(model)

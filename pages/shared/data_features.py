@@ -27,12 +27,9 @@ def outline_of(model: Model) -> Outline:
     return outline(model.full if same else sources.raw(model.title))
 
 
+@frame.fragment
 def section(model: Model) -> None:
     """What is made of the features, and what that costs."""
-    frame.fragment(_section)(model)
-
-
-def _section(model: Model) -> None:
     if st.session_state.pop(APPLIED, False):
         st.rerun()  # a fragment alone would leave the sidebar as it was
     recipe = model.fitted.recipe

@@ -250,12 +250,10 @@ def _pairs(data: Dataset) -> None:
     )
 
 
+@frame.fragment
 def instances(model: Model) -> None:
     """Ten instances, drawn at random, and ten others at a press of a button."""
-    frame.fragment(_instances)(model.full)
-
-
-def _instances(data: Dataset) -> None:
+    data = model.full
     seed = st.session_state.get(SAMPLE_KEY, 0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Ten instances at random" if data.n_train >= INSTANCES_SHOWN else "Instances")

@@ -41,6 +41,11 @@ def limits_text() -> str:
 def forget() -> None:
     """Empties the upload: a callback."""
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+    _forget_choices()
+
+
+def _forget_choices() -> None:
+    """Lets go of the files, and of what was chosen for them and read of them: a callback."""
     for key in (FILES, JOB, FORMAT, SPLIT):
         st.session_state.pop(key, None)
 
@@ -71,17 +76,11 @@ def section() -> Found | None:
 def _files() -> list[UploadedFile]:
     """The files of the uploader, which stay the session's when the visitor has been to another page meanwhile."""
     state = st.session_state
-    key = f"upload_{state.get(ROUND, 0)}"
-
-    def changed() -> None:
-        for kept in (FILES, JOB, FORMAT, SPLIT):
-            state.pop(kept, None)
-
     files = st.file_uploader(
         "All files of one data set, or an archive of them",
         accept_multiple_files=True,
-        key=key,
-        on_change=changed,
+        key=f"upload_{state.get(ROUND, 0)}",
+        on_change=_forget_choices,
         help="The format is recognised by the content. Train and test are told apart by names such as train.txt and "
         "test.txt; without a test file, a fifth of the instances is set aside at random.",
     )

@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.shared import behind
 from pages.shared.settings import REFUSED, REFUSED_WITH, Settings
 from xmlcore import DataError
+from xmlcore.readers.files import parse_whole
 
 SETTINGS = "_settings_of_this_run"
 PAGE, NEW_ADDRESS = "_page_of_last_run", "_new_address"
@@ -196,6 +197,12 @@ def write_address(**values: str | int | None) -> None:
     if changed:
         # Each deletion would be an entry of its own; a key with an empty list is not in the address either.
         st.query_params.update({key: value or [] for key, value in changed.items()})
+
+
+def as_index(value: object, count: int) -> int | None:
+    """What the address or a control has for an index, from 0 to count − 1; None where it is none."""
+    index = parse_whole(str(value))
+    return index if index is not None and index < count else None
 
 
 def guard() -> Settings:

@@ -75,22 +75,13 @@ def labels_frame(table: LabelTable, names: np.ndarray, labels: np.ndarray) -> pd
     )
 
 
-def as_label(value: object, n_labels: int) -> int | None:
-    """The value as a label's index, or None where it is not one."""
-    try:
-        label = int(str(value))
-    except ValueError:
-        return None
-    return label if 0 <= label < n_labels else None
-
-
 def chosen_label(data: str, n_labels: int) -> int | None:
     """The label of link, list or table; says so where a link's is refused."""
     state, last = st.session_state, st.session_state.get(LAST)
     value = state.get(CHOSEN)
     if last is not None and last[0] != data and last[1] == value:
         value = None  # it was another data set's
-    label = None if value is None else as_label(value, n_labels)
+    label = None if value is None else frame.as_index(value, n_labels)
     if value is not None and label is None:
         frame.warn_of_refused([f"label = {value} was refused: expected a whole number from 0 to {n_labels - 1}."])
     choose(label)

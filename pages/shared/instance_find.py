@@ -77,9 +77,9 @@ def found(answer: Answer, text: str, which: str) -> np.ndarray:
 def _by_name(data: Dataset, text: str) -> tuple[np.ndarray, np.ndarray]:
     if data.test_names is None:
         nowhere = np.zeros(data.n_test, dtype=bool)
-        number = _whole_number(text.lower().removeprefix("test").strip().removeprefix("instance").strip())
-        if number is not None and number < data.n_test:
-            nowhere[number] = True
+        text = text.lower().removeprefix("test").strip().removeprefix("instance").strip()
+        if (row := frame.as_index(text, data.n_test)) is not None:
+            nowhere[row] = True
         return nowhere, nowhere
     names = np.char.lower(np.asarray(data.test_names, dtype=str))
     return names == text.lower(), np.char.find(names, text.lower()) >= 0
@@ -105,12 +105,11 @@ def take_from_link(answer: Answer) -> None:
             state[key] = st.query_params.get(key)
         if state[key] is None:
             continue
-        number = _whole_number(state[key])
-        if number is None or number >= count:
+        index = frame.as_index(state[key], count)
+        if index is None:
             there = f"{what}s 0 to {count - 1:,}" if count > 1 else f"{what} 0 only"
             refused.append(f"{key} = {state[key]} was refused: {answer.settings.data} has the {there}.")
-            number = None
-        state[key] = number
+        state[key] = index
     at = (answer.settings, tail_below())
     if state[INSTANCE] is None:
         state[INSTANCE] = _first_to_show(answer)
@@ -120,12 +119,6 @@ def take_from_link(answer: Answer) -> None:
     if refused:
         state[REFUSED] = [*refused, f"Showing {data.test_name(state[INSTANCE])} (instance = {state[INSTANCE]})."]
     state[SHOWN] = (answer.settings.data, state[INSTANCE])
-
-
-def _whole_number(value: object) -> int | None:
-    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdecimal() or len(str(value)) > 18:
-        return None
-    return int(value)
 
 
 def _search() -> tuple[str, str]:

@@ -104,7 +104,7 @@ def _scores_chart(bench: Bench) -> None:
         + "; ".join(
             f"{label} {s:.2f}, with PS {p:.2f}" for label, s, p in zip(labels, w.scores, w.scores_ps, strict=True)
         ),
-        data=lambda: pd.DataFrame({"label": labels, "score": w.scores, "score_ps": w.scores_ps}),
+        data=lambda: pd.DataFrame({"label": labels, "score": w.scores, "score with PS": w.scores_ps}),
     )
 
 

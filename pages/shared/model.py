@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from pages.shared import sources
 from pages.shared.failures import in_words
 from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN
+from pages.shared.sizes import held_bytes
 from xmlcore import (
     DataError,
     Dataset,
@@ -238,7 +239,7 @@ class Model:
         """About what the model takes when it is complete."""
         data = self.dataset
         matrices = 4 * self.size * (self.size + data.n_labels + data.n_test)
-        return matrices + sources.dataset_bytes(self.full)
+        return matrices + held_bytes(self.full)
 
 
 @contextmanager

@@ -41,7 +41,7 @@ Work = tuple[behind.Filling[Point], behind.Filling[Point]]
 def paths(answer: answers.Answer) -> Work:
     """The path on test instances and the held-out path at the answer's A and B; the model must be ready."""
     settings = answer.settings
-    key = (settings.data, settings.features, settings.A, settings.B, settings.tie_metric)
+    key = (answer.model.full.fingerprint, settings.A, settings.B, *answer.metric_AB)
     near = settings.reg_lambda
     return (
         behind.filling(("test", *key), partial(_test_steps, answer, near), N_LAMBDAS, answer.n_bytes),

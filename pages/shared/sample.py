@@ -19,7 +19,7 @@ def whole_test_set(answer: answers.Answer) -> behind.Filling[paths.Point]:
     """
     settings = answer.settings
     lambdas = settings.reg_lambda, settings.reg_lambda_ps
-    key = ("whole", settings.data, settings.features, *lambdas, settings.A, settings.B, *answer.metric_AB)
+    key = ("whole", answer.model.full.fingerprint, *lambdas, settings.A, settings.B, *answer.metric_AB)
     return behind.filling(key, lambda: _whole_steps(answer), 1, answer.n_bytes)
 
 

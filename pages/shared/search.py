@@ -21,7 +21,7 @@ def search(answer: answers.Answer) -> behind.Filling[Setting]:
     n_pairs = len(A_VALUES) * len(B_VALUES)
     rankings = 4 * n_pairs * data.n_test * ks[-1]  # of one λ, until all of its settings have been measured
     return behind.filling(
-        ("search", settings.data, settings.features, *answer.metric_AB),
+        ("search", answer.model.full.fingerprint, *answer.metric_AB),
         lambda: search_settings(
             answer.model.factorization,
             answer.model.projection,

@@ -22,14 +22,7 @@ from xmlcore.units import counted
 LEAST_TRAIN = 3  # inverse propensities need it
 OWN, OPENED = "_own_data_sets", "_opened_data_sets"
 OWN_BYTES = 2 << 30
-
-
-def dataset_bytes(data: Dataset) -> int:
-    """About what a data set takes in memory."""
-    return held_bytes(data)
-
-
-_own: LRUCache[str, Dataset] = LRUCache(OWN_BYTES, getsizeof=dataset_bytes)
+_own: LRUCache[str, Dataset] = LRUCache(OWN_BYTES, getsizeof=held_bytes)
 _own_lock = threading.Lock()
 
 
@@ -111,6 +104,8 @@ def refuse_unusable(raw: Dataset, recipe: str) -> None:
             f"the data set has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a "
             "label's weight follows from how many of them have it"
         )
+    if not raw.n_test:
+        raise DataError("the data set has no test instance; expected at least one, on which predictions are measured")
     blocks = as_blocks(raw.X_train)
     if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish
         raise DataError("X holds only zeros; expected at least one feature that is not zero")

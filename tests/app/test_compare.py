@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from streamlit.testing.v1 import AppTest
 
 from pages.shared import answers, compare_baselines, comparison, show
 from pages.shared import model as models
 from pages.shared.settings import Settings
+from tests.app.helpers import start
 from xmlcore import DataError, baselines, precision_at_k
 from xmlcore.figures import RIDGE_PS
-from xmlcore.predictions import predictions_from_ranking, predictions_from_scores, write_predictions
+from xmlcore.predictions import Predictions, predictions_from_scores, write_predictions
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,7 @@ def answer():
 
 
 def test_the_page_shows_our_rows_and_the_papers():
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     assert not app.exception
     assert list(app.dataframe[0].value.index) == ["XML-ridge", "XML-ridge with PS"]
     headings = [each.value for each in app.header]
@@ -41,8 +40,7 @@ def test_the_papers_table_is_as_published_cell_by_cell(test_data):
 
 
 def test_this_data_sets_own_rows_stand_below_the_papers_with_what_differs_told():
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     beside, ours = app.dataframe[-1].value, app.dataframe[0].value
     assert list(beside.index)[-2:] == ["XML-ridge, here", "XML-ridge with PS, here"]
     assert beside.iloc[-2:].to_numpy() == pytest.approx(ours.to_numpy())
@@ -73,13 +71,9 @@ def test_a_language_model_among_our_own_features_is_told(answer):
 
 def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agreement(answer, monkeypatch):
     tops = {"a": answer.evaluation.ridge.top, "b": answer.evaluation.ps.top[:, ::-1]}
-    named = {
-        name: predictions_from_ranking(name, top, np.zeros(top.shape), answer.dataset.n_labels)
-        for name, top in tops.items()
-    }
+    named = {name: Predictions(name, top, np.zeros(top.shape), answer.dataset.n_labels) for name, top in tops.items()}
     monkeypatch.setattr(compare_baselines, "trained", lambda _: named)
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     table = next(each.value for each in app.dataframe if "a" in each.value)
     assert table.loc["a", "XML-ridge"] == table.loc["XML-ridge with PS", "b"] == 100
     assert table.loc["a", "b"] == table.loc["b", "a"] == table.loc["XML-ridge", "XML-ridge with PS"]
@@ -92,9 +86,7 @@ def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agree
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():
     for tied, words in (("false", "A = 0.55, B = 1.5 at any setting"), ("true", "the sliders' A = 0,")):
-        app = AppTest.from_file("../../app.py", default_timeout=240)
-        app.query_params["A"], app.query_params["tie_metric"] = "0", tied
-        app.run()
+        app = start(A="0", tie_metric=tied)
         assert any(f"PSP measured with {words}" in each.value for each in app.caption)
         app.switch_page("pages/compare.py").run()
         assert any(f"PSP measured with {words}" in each.value for each in app.caption)
@@ -106,8 +98,7 @@ def test_a_file_whose_name_is_too_long_for_a_disk_is_read(answer):
 
 
 def test_an_added_file_can_be_removed(answer):
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     other = comparison.read_other("my_own.txt", b"0:0.5\n" * answer.model.full.n_test, answer)
     app.session_state["_other_systems"] = {("Debtags", ""): {other.name: other}}
     app.run()
@@ -147,9 +138,8 @@ def test_instances_are_listed_by_what_they_have_in_common_with_ps_and_a_cut_is_t
     top = answer.evaluation.ps.top.copy()
     top[-differ:, 0] = -1
     top[-3:] = -1
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
-    other = predictions_from_ranking("other", top, np.zeros(top.shape), answer.dataset.n_labels)
+    app = start().switch_page("pages/compare.py").run()
+    other = Predictions("other", top, np.zeros(top.shape), answer.dataset.n_labels)
     app.session_state["_other_systems"] = {("Debtags", ""): {"other": other}}
     app.run()
     assert not app.exception
@@ -205,16 +195,14 @@ def test_pairs_that_are_masked_for_ours_are_masked_for_others_too(answer):
     of_masked.model.rows = np.array([2, 0, 1, *range(3, answer.dataset.n_test)])
     top = np.full((answer.dataset.n_test, 3), -1)
     top[2], top[0] = (4, 7, labels - 1), (7, 5, 3)
-    others = predictions_from_ranking("other", top, np.zeros(top.shape), labels)
+    others = Predictions("other", top, np.zeros(top.shape), labels)
     found = comparison.cut_to_answer(others, of_masked)
     assert found.top[:2].tolist() == [[4, labels - 1, -1], [7, 3, -1]]
 
 
 def test_a_baseline_trained_on_the_page_joins_the_comparison():
     data = "Synthetic, shaped like bibtex"  # the packages need a quarter of the time that Debtags takes them
-    app = AppTest.from_file("../../app.py", default_timeout=240)
-    app.query_params["data"] = data
-    app.run()
+    app = start(data=data)
     app.switch_page("pages/compare.py").run()
     app.button(key="train_plt").click().run()
     assert not app.exception
@@ -232,8 +220,7 @@ def test_a_baseline_trained_on_the_page_joins_the_comparison():
 
 
 def test_a_baseline_can_be_cancelled_and_says_so():
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     app.button(key="train_br").click().run()
     app.button(key="cancel_br").click().run()
     assert not app.exception
@@ -242,7 +229,7 @@ def test_a_baseline_can_be_cancelled_and_says_so():
 
 
 def test_a_result_that_has_left_the_cache_is_said_to_have_left_and_can_be_trained_again(monkeypatch):
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
+    app = start()
     model = models.model_of("Debtags", "")
     done = SimpleNamespace(state="done", message="done")
     monkeypatch.setattr(compare_baselines, "_TASKS", {(model.full.fingerprint, "plt"): done})
@@ -258,8 +245,7 @@ def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
     for key, each in absent.items():
         monkeypatch.setitem(baselines.BASELINES, key, each)
     monkeypatch.setattr(compare_baselines, "_RESULTS", {})  # of a test that has trained one
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     assert not app.exception
     assert any('pip install -e ".[baselines]"' in each.value for each in app.info)
     assert all(app.button(key=f"train_{key}").disabled for key in absent)
@@ -268,9 +254,8 @@ def test_without_the_packages_the_page_says_how_to_install_them(monkeypatch):
 @pytest.mark.parametrize("n_others", [5, 6])
 def test_a_chart_of_many_systems_says_that_its_looks_come_again(answer, monkeypatch, n_others):
     top = answer.evaluation.ridge.top
-    named = [predictions_from_ranking(f"system {at}", top, top, answer.dataset.n_labels) for at in range(n_others)]
+    named = [Predictions(f"system {at}", top, top, answer.dataset.n_labels) for at in range(n_others)]
     monkeypatch.setattr(compare_baselines, "trained", lambda _: {each.name: each for each in named})
-    app = AppTest.from_file("../../app.py", default_timeout=240).run()
-    app.switch_page("pages/compare.py").run()
+    app = start().switch_page("pages/compare.py").run()
     assert not app.exception
     assert any("colours and patterns come again" in each.value for each in app.caption) == (n_others > 5)

@@ -14,12 +14,11 @@ from pages.shared import answers, behind, compress_words, compression
 from pages.shared import model as models
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
-from tests.app.helpers import charts
+from tests.app.helpers import charts, start
 from xmlcore import inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS
 
-SECONDS = 240
 POLLS = 300  # until a test gives up
 
 
@@ -35,8 +34,7 @@ def polled(app: AppTest, done) -> AppTest:
 
 @pytest.fixture(scope="module")
 def page() -> AppTest:
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS).run()
-    app.switch_page("pages/compress.py").run()
+    app = start().switch_page("pages/compress.py").run()
     return polled(app, lambda: models.model_of("Debtags", "").ready)
 
 
@@ -66,8 +64,7 @@ def test_the_slider_changes_what_is_kept(page):
 
 @pytest.mark.parametrize("path", ["pages/compress.py", "pages/tune.py"])
 def test_charts_say_what_their_open_markers_are_where_a_setting_is_held(page, path):
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS).run()
-    app.switch_page(path).run()
+    app = start().switch_page(path).run()
     for held in (False, True):
         told = [each.value for each in app.caption if "Large markers: the" in each.value]
         assert len(told) == 2
@@ -76,16 +73,12 @@ def test_charts_say_what_their_open_markers_are_where_a_setting_is_held(page, pa
 
 
 def test_a_link_sets_the_kept_share():
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
-    app.query_params["kept_share"] = "0.5 %"
-    app.run().switch_page("pages/compress.py").run()
+    app = start(kept_share="0.5 %").switch_page("pages/compress.py").run()
     assert app.select_slider(key="kept_share").value == "0.5 %"
 
 
 def test_a_kept_share_that_is_not_there_is_named_and_the_usual_one_taken():
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS)
-    app.query_params["kept_share"] = "500"
-    app.run().switch_page("pages/compress.py").run()
+    app = start(kept_share="500").switch_page("pages/compress.py").run()
     assert not app.exception
     assert app.select_slider(key="kept_share").value == "2 %"
     (warning,) = app.warning
@@ -146,8 +139,7 @@ def test_a_w_that_is_made_in_blocks_gives_the_same_points(answer, monkeypatch):
 def test_a_large_w_is_compressed_behind_a_button(monkeypatch):
     monkeypatch.setattr(compression, "QUICK_BYTES", 0)
     monkeypatch.setattr(behind, "want", lambda work: None)
-    app = AppTest.from_file("../../app.py", default_timeout=SECONDS).run()
-    app.switch_page("pages/compress.py").run()
+    app = start().switch_page("pages/compress.py").run()
     polled(app, lambda: models.model_of("Debtags", "").ready)
     app.session_state["A"] = 0.9  # another test has the curve of the default
     app.run()

@@ -99,10 +99,11 @@ def test_a_number_that_is_not_there_with_one_label_gives_way_to_the_same_one(tmp
     ("changed", "told"),
     [
         (small(n_train=2), "the data set has 2 training instances; expected at least 3"),
+        (replace(small(), X_test=small().X_test[:0], Y_test=small().Y_test[:0]), "the data set has no test instance"),
         (replace(small(), X_train=0 * small().X_train), "X holds only zeros"),
         (replace(small(), X_train=np.float32(1e38) * small().X_train), "X holds values too large"),
     ],
-    ids=["few", "zeros", "large"],
+    ids=["few", "none", "zeros", "large"],
 )
 def test_a_data_set_of_which_no_model_can_be_made_is_refused_before_it_is_offered(changed, told, tmp_path):
     app = upload(data_page(), *xc_files(changed, tmp_path))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import answers
+from pages.shared import answers, frame
 from pages.shared import head_tail_labels as labels_of
 from pages.shared import head_tail_words as words
 from pages.shared.frame import plain_markdown
@@ -124,11 +124,14 @@ def test_every_order_keeps_the_labels_and_breaks_ties_by_index(order, difference
 
 
 @pytest.mark.parametrize(
-    ("value", "label"),
-    [("3", 3), (3, 3), (np.int64(0), 0), ("4", None), (-1, None), ("x", None), (None, None), (True, None), (1.5, None)],
+    ("value", "index"),
+    [
+        *[("3", 3), (3, 3), (np.int64(0), 0)],
+        *[(value, None) for value in ("4", -1, "x", None, True, 1.5, "+3", " 3", "0_3", "٣", "9" * 5000)],
+    ],
 )
-def test_only_an_index_of_a_label_is_taken_as_a_label(value, label):
-    assert labels_of.as_label(value, 4) == label
+def test_only_an_index_in_plain_digits_is_taken_from_the_address(value, index):
+    assert frame.as_index(value, 4) == index
 
 
 # The page.

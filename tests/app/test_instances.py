@@ -19,7 +19,7 @@ from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import subject_of_row
 from tests.app.tiny import BUILT, OWN, RAW, SAME, WORDS, K, answer_at, exact_scores, tiny
 from xmlcore.figures import RIDGE, RIDGE_PS
-from xmlcore.predictions import predictions_from_ranking
+from xmlcore.predictions import Predictions
 from xmlcore.profile import random_instances
 
 
@@ -29,7 +29,7 @@ def test_an_instance_without_a_name_is_called_the_same_everywhere_and_found_by_t
     answer = replace(answer, model=SimpleNamespace(**{**vars(answer.model), "dataset": nameless}))
     assert subject_of_row(answer, 5).name == "test instance 5"
     top = answer.evaluation.ridge.top
-    other = predictions_from_ranking("other", top, np.zeros(top.shape), nameless.n_labels)
+    other = Predictions("other", top, np.zeros(top.shape), nameless.n_labels)
     table = comparison.side_by_side(other, answer, np.ones(30), np.array([5]))
     assert table["instance"].tolist() == ["test instance 5"]
     for text in ("5", "instance 5", "Test instance 5"):

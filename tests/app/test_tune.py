@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pages.shared import answers, behind, model, paths, sources
+from pages.shared import answers, behind, model, paths, sample, search, sources
 from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN, Settings
 from tests.app.helpers import SECONDS, charts, start, texts
 from xmlcore import (
@@ -28,7 +28,8 @@ def answer():
     data = make_dataset("bibtex", scale=0.05)
     fac = RidgeFactorization.fit(data.X_train, data.Y_train)
     P, theta = fac.project(data.X_test), inverse_propensity(data.Y_train, 0.55, 1.5)
-    made = SimpleNamespace(dataset=data, factorization=fac, projection=P, lambda_range=(0.1, 10.0), size=data.n_train)
+    known = {"factorization": fac, "projection": P, "lambda_range": (0.1, 10.0), "size": data.n_train}
+    made = SimpleNamespace(dataset=data, full=data, **known)
     evaluation = evaluate_scores(fac.scores(P, 3.0), data.Y_test, theta, theta)
     return answers.Answer(made, Settings("Synthetic, shaped like bibtex"), evaluation, theta, theta)
 
@@ -50,6 +51,14 @@ def test_the_held_out_path_tells_how_far_it_is_before_its_results_arrive_togethe
     assert 0.5 < fractions[0] < fractions[-1] == 1
     assert (np.diff(fractions) > 0).all()
     assert {text for _, text in told} == {"Held out, at all 25 values of λ together"}
+
+
+def test_equal_data_share_work_behind_the_page_whatever_they_are_called_and_other_data_do_not(answer):
+    renamed = replace(answer, settings=Settings("Another title"))
+    others = SimpleNamespace(**{**vars(answer.model), "full": make_dataset("bibtex", seed=1, scale=0.05)})
+    for work in (lambda of: paths.paths(of)[0], lambda of: paths.paths(of)[1], search.search, sample.whole_test_set):
+        assert work(renamed) is work(answer)
+        assert work(replace(answer, model=others)) is not work(answer)
 
 
 def test_a_family_is_called_a_source_package_only_in_the_data_sets_of_debian_packages(answer):

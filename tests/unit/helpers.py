@@ -1,4 +1,4 @@
-"""What several tests share: a small data set of counts, and what is left beside a cache on disk."""
+"""What several tests share: features as one array, a small data set of counts, what is left beside a cache on disk."""
 
 from dataclasses import replace
 
@@ -6,7 +6,14 @@ import numpy as np
 from scipy import sparse
 
 from xmlcore.dataset import Dataset
+from xmlcore.matrices import Features, as_blocks
 from xmlcore.store import Store
+
+
+def dense(X: Features) -> np.ndarray:
+    """Features in one block or several as one array, in float64."""
+    blocks = [block.toarray() if sparse.issparse(block) else block for block in as_blocks(X)]
+    return np.hstack(blocks).astype(np.float64)
 
 
 def leftovers(store: Store) -> list[str]:

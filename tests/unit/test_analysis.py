@@ -97,7 +97,7 @@ def test_recall_by_bin_is_hits_over_assignments_and_unknown_without_any():
     bins = frequency_bins(np.where(counts > 0, 3, 0))
     recall = recall_by_bin(evaluation, 5, Y, bins)
     assert recall.assignments.sum() == Y.nnz
-    assert recall.bins.names == ("unseen", "1", "2–3")
+    assert bins.names == ("unseen", "1", "2–3")
     assert np.isnan(recall.ridge[1])
     seen = counts > 0
     expected = evaluation.ps.label_hits[2][seen].sum() / Y[:, np.flatnonzero(seen)].nnz
@@ -163,7 +163,7 @@ def test_other_systems_hits_contribute_by_the_same_rule_and_sum_to_their_metric(
     ("call", "message"),
     [
         (lambda e, Y: frequency_bins(np.array([1]), "threes"), "kind is 'threes'"),
-        (lambda e, Y: frequency_bins(np.array([-1])), "label_counts"),
+        (lambda e, Y: frequency_bins(np.array([2, -1])), "label_counts holds -1; expected whole numbers"),
         (lambda e, Y: frequency_bins(np.array([1]), "shares", 0), "n_shares is 0"),
         (lambda e, Y: head_torso_tail(np.array([1]), 5, 4), "head_from is 4; expected a whole number of at least 5"),
         (lambda e, Y: contributions(e, 2, "precision", np.ones(20), frequency_bins(np.ones(20))), "k is 2"),

@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.hard_data import hard_data
+from tests.unit.helpers import dense
 from xmlcore import linalg, products
 from xmlcore.checks import DataError
-
-
-def dense(X):
-    return np.hstack([block.toarray() if sparse.issparse(block) else block for block in X]).astype(np.float64)
 
 
 def features(kinds, rows=60, seed=0):

@@ -17,7 +17,6 @@ from xmlcore.predictions import (
     Predictions,
     agreement,
     cut_predictions,
-    predictions_from_ranking,
     predictions_from_scores,
     read_predictions,
     write_predictions,
@@ -74,13 +73,13 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
     scores = rng.random((6, 4))
     short = rng.random((6, 1)) * 6 <= np.arange(4)
     top[short], scores[short] = -1, np.nan
-    whole = predictions_from_ranking("theirs", top, scores, 7)
+    whole = Predictions("theirs", top, scores, 7)
     rows = rng.permutation(6)[:3]
     exclude = None if masked is None else sparse.csr_array((rng.random((3, 7)) < masked).astype(np.float32))
     if exclude is not None:
         exclude.data[rng.random(exclude.nnz) < 0.3] = 0  # a stored zero masks nothing
     found = cut_predictions(whole, rows, exclude)
-    assert (found.name, found.n_labels, found.fewest) == ("theirs", 7, (top >= 0).sum(axis=1).min())
+    assert (found.name, found.n_labels) == ("theirs", 7)
     assert (found.top.shape, found.top.dtype) == ((3, 4), np.int32)
     for at, row in enumerate(rows):
         pairs = [(a, s) for a, s in zip(top[row], scores[row], strict=True) if a >= 0]
@@ -114,7 +113,7 @@ def test_our_ranking_comes_back_from_every_format(seed, k, kind, weigh, tmp_path
     read = read_predictions(path, 6, 7, k=k)
     np.testing.assert_array_equal(read.top, written.top)
     np.testing.assert_allclose(read.scores, written.scores, rtol=1e-6)
-    assert (read.n_labels, read.fewest, read.top.shape[1]) == (7, written.fewest, min(k, 7))
+    assert (read.n_labels, read.top.shape[1]) == (7, min(k, 7))
 
 
 @pytest.mark.parametrize("kind", PREDICTION_FORMATS)
@@ -185,7 +184,14 @@ def test_tables_may_name_instances_and_labels_and_order_their_columns(tmp_path):
     np.testing.assert_array_equal(again.top, read.top)
 
 
-OURS = Predictions("ours", np.array([[0], [1], [2]]), np.array([[3.0], [2.0], [1.0]]), 3, 1)
+OURS = Predictions("ours", np.array([[0], [1], [2]]), np.array([[3.0], [2.0], [1.0]]), 3)
+
+
+@pytest.mark.parametrize("kind", PREDICTION_FORMATS)
+@pytest.mark.parametrize("path", ["", "/"])
+def test_a_path_without_a_name_is_refused(path, kind):
+    with pytest.raises(DataError, match=r"cannot be written \(it names no file\)"):
+        write_predictions(path, OURS, kind)
 
 
 @pytest.mark.parametrize("names", [["a", "a", "b"], ["1", "1", "0"], ["a", " a", "b"], ["a b", "a\nb", "c"]])
@@ -280,7 +286,6 @@ def test_ties_go_to_the_lower_label_and_rows_without_predictions_stay_empty(tmp_
     path.write_bytes(gzip.compress(b"3 4\n\n3:1 0:1 2:1.5\n\n\n"))
     read = read_predictions(path, 3, 4, k=2)
     assert read.top.tolist() == [[-1, -1], [2, 0], [-1, -1]]
-    assert read.fewest == 0
     assert read.name == "scores.txt"
 
 
@@ -316,6 +321,7 @@ def test_scores_of_numpy_are_known_by_what_they_hold_whatever_the_file_is_called
         ("a.txt", "0:1\n", r"a.txt: has scores of shape \(1, 3\); expected \(2, 3\)"),
         ("a.txt", "5 3\n0:1\n", "a.txt, line 1: promises 5 rows and 3 labels; expected 2 and 3"),
         ("a.txt", "\n5 3\n0:1\n", "a.txt, line 2: promises 5 rows and 3 labels; expected 2 and 3"),
+        ("a.txt", f"{'9' * 5000} 3\n0:1\n", "a.txt, line 1: has 1 cell; expected three"),
         ("a.txt", "\n \n", "a.txt: holds no prediction"),
         ("b.csv", "0,0,1\n0,1\n", "b.csv, line 2: has 2 cells; expected three"),
         ("b.csv", "0,0,1\n0\n", "b.csv, line 2: has 1 cell; expected three"),
@@ -357,7 +363,7 @@ def test_scores_of_another_shape_and_unknown_formats_are_refused(tmp_path):
         read_predictions(tmp_path / "a.npz", 2, 4)
     with pytest.raises(DataError, match="k is 0"):
         read_predictions(tmp_path / "a.npz", 2, 3, k=0)
-    ours = Predictions("ours", np.array([[0]]), np.array([[1.0]]), 2, 1)
+    ours = Predictions("ours", np.array([[0]]), np.array([[1.0]]), 2)
     with pytest.raises(DataError, match="format is 'xml'"):
         write_predictions(tmp_path / "b", ours, "xml")
     with pytest.raises(DataError, match="label_names has 1"):

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tests.full_disk import full_disk
 from tests.mulan import load_mulan
+from tests.unit.helpers import dense
 from xmlcore.catalog import load_dataset
 from xmlcore.checks import DataError
 from xmlcore.evaluation import evaluate
@@ -32,10 +33,6 @@ def problem(seed=0, L=9):
     )
     Y, Y_new = (sparse.csr_array(rng.random((n, L)) < 0.3 * rng.random(L), dtype=np.float32) for n in (60, 25))
     return RidgeFactorization.fit(X, Y), X_new, Y_new, inverse_propensity(Y, 0.8, 1.5)
-
-
-def dense(blocks):
-    return np.hstack([blocks[0].toarray(), blocks[1]])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -81,7 +81,7 @@ def test_each_step_is_what_its_formula_says(X, Y, x_new, reg_lambda):
     np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-10)
     np.testing.assert_allclose(w.inverse, 1 / (sigma + reg_lambda))
     np.testing.assert_allclose((X.T @ X + reg_lambda * np.eye(6)) @ w.weights, X.T @ Y, atol=1e-8)
-    np.testing.assert_allclose(w.contributions.sum(axis=0), w.scores, atol=1e-9)
+    np.testing.assert_allclose(x_new @ w.weights, w.scores, atol=1e-9)
     np.testing.assert_allclose(w.votes @ Y, w.scores, atol=1e-7)
 
 

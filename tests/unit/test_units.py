@@ -22,7 +22,3 @@ def test_bytes_are_said_as_people_do(n, text):
 
 def test_one_thing_is_not_counted_as_several():
     assert [counted(number, "label") for number in (0, 1, 2_000)] == ["0 labels", "1 label", "2,000 labels"]
-
-
-def test_more_digits_tell_sizes_apart_that_are_close():
-    assert [in_units(n, 4) for n in (14.274e6, 14.31e6)] == ["14.27 MB", "14.31 MB"]

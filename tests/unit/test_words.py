@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from tests.unit.helpers import dense
 from xmlcore.words import WORD, choose_vocabulary, count_words, has_all_words, tokenize, unknown_words
 
 
@@ -57,7 +58,3 @@ def test_an_instance_has_all_words_where_each_is_a_feature_of_it_that_is_not_zer
     rows = [{name.lower() for name, x in zip(names, row, strict=True) if x and name != "d"} for row in dense(X)]
     words = set(tokenize(text))
     assert has_all_words(text, X, names).tolist() == [bool(words) and words <= row for row in rows]
-
-
-def dense(blocks):
-    return np.hstack([block.toarray() if sparse.issparse(block) else block for block in blocks])

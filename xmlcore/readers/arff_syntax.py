@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xmlcore.readers.files import DataFile, located, text_lines
+from xmlcore.readers.files import DataFile, located, parse_whole, text_lines
 
 _WORD = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|((?:[^\s,'"\\]|\\.)(?:[^\s,\\]|\\.)*))""")
 _VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|((?:[^,'"\\]|\\.)(?:[^,\\]|\\.)*|))\s*(,|$)""")
@@ -148,11 +148,11 @@ def split_sparse_row(text: str, n_attributes: int, file: DataFile, line: int) ->
     plain = not ("'" in inner or '"' in inner or "\\" in inner)
     for item in inner.split(",") if plain else _items(inner):
         number, value = [*item.strip().split(None, 1), "", ""][:2]
-        if not (number.isascii() and number.isdigit() and value):
+        place = parse_whole(number)
+        if place is None or not value:
             raise located(file, line, f"found {item.strip()[:40]!r}; expected the number of an attribute and its value")
-        place = int(number[:12])
         if place >= n_attributes:
-            raise located(file, line, f"attribute {number} is out of range; expected 0 to {n_attributes - 1}")
+            raise located(file, line, f"attribute {place} is out of range; expected 0 to {n_attributes - 1}")
         if place in values:
             raise located(file, line, f"attribute {place} occurs twice; expected each at most once in a row")
         if plain:

@@ -231,6 +231,11 @@ def parse_number(text: str) -> float | None:
         return None
 
 
+def parse_whole(text: str) -> int | None:
+    """The whole number, of at least 0, that `text` is in plain digits, 18 at most; None for anything else."""
+    return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else None
+
+
 def role(file: DataFile) -> str | None:
     """ "train", "test" or "valid" by a word of the file's name, or of the folder that it is in; None without one."""
     for text in (PurePosixPath(file.base).stem, PurePosixPath(file.folder).name):

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from xmlcore.checks import DataError
 from xmlcore.matrices import Block
-from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.files import DataFile, located, parse_whole
 from xmlcore.readers.parts import Parsed, Part
 from xmlcore.units import counted
 
@@ -60,7 +60,7 @@ def with_labels(
     place: dict[str, int] | None = None
     if not numbered:
         distinct = {str(label) for side in sides for label in chain.from_iterable(side.labels)}
-        numbers = all(label.isascii() and label.isdigit() and len(label) < 19 for label in distinct)
+        numbers = all(parse_whole(label) is not None for label in distinct)
         ordered = sorted(distinct, key=(lambda label: (int(label), label)) if numbers else None)
         place = {label: number for number, label in enumerate(ordered)}
         names = np.array(ordered, dtype=str)

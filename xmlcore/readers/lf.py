@@ -29,7 +29,7 @@ from xmlcore.readers.sparse_lines import drop_blank_end, read_sparse_lines
 from xmlcore.units import counted
 
 _FEATURES, _LABELS = "x_xf", "x_y"
-_HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)\s*")
+_HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
 _SIDES = ("train", "test")
 
 

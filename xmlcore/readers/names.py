@@ -19,7 +19,8 @@ from itertools import chain
 import numpy as np
 
 from xmlcore.dataset import FEATURE_KINDS, HIGHEST_PARAMETER, MOST_INSTANCES
-from xmlcore.readers.files import DataFile, located, role, text_lines
+from xmlcore.matrices import n_columns
+from xmlcore.readers.files import DataFile, located, parse_whole, role, text_lines
 from xmlcore.readers.parts import Files, Parsed, Part
 from xmlcore.units import counted
 
@@ -83,7 +84,7 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
     parts = {"train": parsed.train, "test": parsed.test}
     sides = [part for part in parts.values() if part is not None]
     n_labels = max(part.Y.shape[1] for part in sides)
-    n_features = max(_width(part) for part in sides)
+    n_features = max(0 if part.X is None else n_columns(part.X) for part in sides)
     label_names, feature_names = parsed.label_names, parsed.feature_names
     if label_names is None:
         used.append(find(files, *LABEL_NAMES))
@@ -101,11 +102,6 @@ def with_companions(parsed: Parsed, files: Files, *data: DataFile | None) -> Par
         about["given_label_counts"] = _given_counts(counts, n_labels, about.get("given_n_train"))
     names = {"label_names": label_names, "feature_names": feature_names}
     return replace(parsed, **parts, **about, **names, notes=tuple(notes), used=tuple(used))
-
-
-def _width(part: Part) -> int:
-    blocks = part.X if isinstance(part.X, tuple) else (part.X,)
-    return sum(block.shape[1] for block in blocks if block is not None)
 
 
 def _fitting(file: DataFile | None, count: int, what: str, notes: list[str]) -> np.ndarray | None:
@@ -149,16 +145,16 @@ def read_pairs(file: DataFile, rows: int, n_labels: int) -> tuple[np.ndarray, np
     """
     pairs = []
     for number, line in text_lines(file):
-        fields = line.split()
-        if not fields:
+        pair = tuple(map(parse_whole, line.split()))
+        if not pair:
             continue
-        if len(fields) != 2 or not all(field.isascii() and field.isdigit() and len(field) < 10 for field in fields):
+        if len(pair) != 2 or None in pair:
             raise located(file, number, f"found {line[:40]!r}; expected an instance and a label, such as 0 17")
-        if int(fields[0]) >= rows:
-            raise located(file, number, f"instance {fields[0]} is out of range; expected 0 to {rows - 1}")
-        if int(fields[1]) >= n_labels:
-            raise located(file, number, f"label {fields[1]} is out of range; expected 0 to {n_labels - 1}")
-        pairs.append((int(fields[0]), int(fields[1])))
+        if pair[0] >= rows:
+            raise located(file, number, f"instance {pair[0]} is out of range; expected 0 to {rows - 1}")
+        if pair[1] >= n_labels:
+            raise located(file, number, f"label {pair[1]} is out of range; expected 0 to {n_labels - 1}")
+        pairs.append(pair)
     flat = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(pairs))
     return flat[::2], flat[1::2]
 
@@ -169,10 +165,10 @@ def _given_counts(file: DataFile, n_labels: int, given_n_train: object) -> np.nd
         raise located(file, None, f"needs the number of instances counted; expected given_n_train in {ABOUT}")
     counts = []
     for number, line in text_lines(file):
-        cell = line.strip()
-        if not (cell.isascii() and cell.isdigit() and len(cell) < 19 and int(cell) <= given_n_train):
+        count = parse_whole(line.strip())
+        if count is None or count > given_n_train:
             raise located(file, number, f"found {line[:40]!r}; expected a number from 0 to {given_n_train}")
-        counts.append(int(cell))
+        counts.append(count)
     if len(counts) != n_labels:
         seen = f"has {counted(len(counts), 'count')} for {counted(n_labels, 'label')}"
         raise located(file, None, f"{seen}; expected one for each")

@@ -7,13 +7,12 @@ columns of zeros and ones, one for each label.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xmlcore.readers.files import DataFile, located
+from xmlcore.readers.files import DataFile, located, parse_whole
 from xmlcore.readers.labels import Label, LabelledTexts, clean, find_delimiter, list_labels, split_labels, with_labels
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed
@@ -22,7 +21,6 @@ Cell = object
 Row = tuple[int | None, Sequence[Cell]]
 
 NUMBERED = "target_ind"
-_DIGITS = re.compile("[0-9]{1,18}")
 _LABELS = (
     *("labels", "label", "tags", "tag", "categories", "category", "genres", "genre", "topics", "topic", "classes"),
     *("keywords", "codes", "targets", "target", NUMBERED, "y"),
@@ -56,9 +54,7 @@ class Roles:
 
 def named_roles(columns: Sequence[str]) -> Roles | None:
     """The columns' roles by their names alone; None where no name says text, or none says labels."""
-    known = {column.strip().lower(): column for column in reversed(columns)}
-    label = next((known[name] for name in _LABELS if name in known), None)
-    texts = [column for column in columns if column.strip().lower() in _TEXTS]
+    label, texts = _named_columns(columns)
     if label is None or not texts:
         return None
     return Roles(texts, label, [], _name_column(columns, texts))
@@ -70,9 +66,7 @@ def find_roles(table: Table) -> Roles:
     Text is then the column with the longest cells; labels are the columns of zeros and ones, if there are two or more.
     Raises DataError, listing the columns, where there are no labels or no text.
     """
-    known = {column.strip().lower(): column for column in reversed(table.columns)}
-    label = next((known[name] for name in _LABELS if name in known), None)
-    texts = [column for column in table.columns if column.strip().lower() in _TEXTS]
+    label, texts = _named_columns(table.columns)
     sample = [row for _, row in table.rows[:_SAMPLE]]
     cells = {column: [row[at] for row in sample] for at, column in enumerate(table.columns)}
     others = [column for column in table.columns if column not in texts and column != label]
@@ -92,10 +86,21 @@ def find_roles(table: Table) -> Roles:
     return Roles(texts, label, indicators, _name_column(table.columns, texts))
 
 
+def _named_columns(columns: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The column of labels, or None, and those of text, as far as names say."""
+    known = _by_name(columns)
+    label = next((known[name] for name in _LABELS if name in known), None)
+    return label, [column for column in columns if column.strip().lower() in _TEXTS]
+
+
 def _name_column(columns: Sequence[str], texts: Sequence[str]) -> str | None:
-    known = {column.strip().lower(): column for column in reversed(columns)}
-    found = [known[name] for name in _NAMES if name in known and texts != [known[name]]]
-    return found[0] if found else None
+    known = _by_name(columns)
+    return next((known[name] for name in _NAMES if name in known and texts != [known[name]]), None)
+
+
+def _by_name(columns: Sequence[str]) -> dict[str, str]:
+    """The columns by their names in lower case, the first of those that are then alike."""
+    return {column.strip().lower(): column for column in reversed(columns)}
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -146,10 +151,10 @@ def _numbered(side: LabelledTexts, table: Table, limits: Limits) -> LabelledText
     """The side with its labels as whole numbers: a table of text, as CSV is, has their digits."""
     rows = []
     for (line, _), labels in zip(table.rows, side.labels, strict=True):
-        numbers = [int(one) if isinstance(one, str) and _DIGITS.fullmatch(one) else one for one in labels]
-        for number in numbers:
-            if not (isinstance(number, int) and 0 <= number < limits.max_columns):
-                fault = f"label {str(number)[:40]!r} in {NUMBERED} is out of range"
+        numbers = [parse_whole(label) if isinstance(label, str) else label for label in labels]
+        for label, number in zip(labels, numbers, strict=True):
+            if number is None or not 0 <= number < limits.max_columns:
+                fault = f"label {str(label)[:40]!r} in {NUMBERED} is out of range"
                 raise located(table.file, line, f"{fault}; expected numbers from 0 to {limits.max_columns - 1}")
         rows.append(numbers)
     return replace(side, labels=rows)

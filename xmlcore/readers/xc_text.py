@@ -21,13 +21,14 @@ import numpy as np
 from xmlcore.checks import DataError
 from xmlcore.readers import sparse_kernel as kernel
 from xmlcore.readers.assemble import take_part
-from xmlcore.readers.files import DataFile, is_text, located, role, text_lines, train_and_test
+from xmlcore.readers.files import DataFile, is_text, located, parse_whole, role, text_lines, train_and_test
 from xmlcore.readers.names import is_companion, with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, LIKELY, POSSIBLE, Claim, Files, Format, Options, Parsed, Part
 from xmlcore.readers.sparse_lines import SparseLines, drop_blank_end, read_sparse_lines
 from xmlcore.units import counted
 
-_HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)[ \t]+(\d+)\s*")
+# Of numbers beyond 18 digits Python may refuse to read one.
+_HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})\s*")
 _VALUED = rb"[^\s:,]+(?::[^\s:,]*)?"
 _LINE = re.compile(rb"(?:" + _VALUED + rb"(?:," + _VALUED + rb")*)?(?:[ \t]+\d+:[^\s:]+)*\s*")
 _FEATURE = re.compile(rb"(?:^|[ \t])\d+:[^\s:]+")
@@ -187,10 +188,10 @@ def _split_rows(file: DataFile, column: int, rows: int) -> np.ndarray:
             raise located(
                 file, number, f"has {counted(len(fields), 'column')}; expected a split in column {column + 1}"
             )
-        field = fields[column]
-        if not (field.isascii() and field.isdigit() and 1 <= int(field[:18]) <= rows):
-            raise located(file, number, f"found {field!r}; expected the number of an instance, 1 to {rows}")
-        found.append(int(field) - 1)
+        instance = parse_whole(fields[column])
+        if instance is None or not 1 <= instance <= rows:
+            raise located(file, number, f"found {fields[column]!r}; expected the number of an instance, 1 to {rows}")
+        found.append(instance - 1)
     if not found:
         raise located(file, None, "is empty; expected the numbers of instances, one in a line")
     chosen = np.unique(found)

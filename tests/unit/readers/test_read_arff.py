@@ -171,6 +171,7 @@ def test_scipy_reads_dense_files_to_the_same_numbers(put):
         (HEADER, "1,2,1,1\n", "line 7: the label 'sport' has the value '2'; expected 0 or 1"),
         (HEADER, "{1 2}\n", "line 7: the label 'sport' has the value '2'; expected 0 or 1"),
         (HEADER, "{4 1}\n", "line 7: attribute 4 is out of range; expected 0 to 3"),
+        (HEADER, "{0000000000004 1}\n", "line 7: attribute 4 is out of range; expected 0 to 3"),
         (HEADER, "{0 1,0 2}\n", "line 7: attribute 0 occurs twice"),
         (HEADER, "{0 1,1}\n", "line 7: found '1'; expected the number of an attribute and its value"),
         (HEADER, "{0 1,1 1\n", "line 7: the row does not end with a brace"),

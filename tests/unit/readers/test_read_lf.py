@@ -63,6 +63,7 @@ def test_raw_texts_and_label_names_beside_them_are_kept(folder):
         ("trn_X_Y.txt", "3 4\n0:1\n1,2 4:1\n\n", "trn_X_Y.txt, line 3: the label '1,2' has no value"),
         ("trn_X_Y.txt", "2 4\n0:1\n1:1\n", "trn_X_Xf.txt has 3 rows and trn_X_Y.txt 2; expected the same number"),
         ("trn_X_Xf.txt", "3 99999999999\n", "trn_X_Xf.txt, line 1: names 99999999999 columns"),
+        ("trn_X_Xf.txt", f"3 {'9' * 5000}\n", "trn_X_Xf.txt, line 1: found '3 99999999999"),
         ("filter_labels_test.txt", "0 9\n", "filter_labels_test.txt, line 1: label 9 is out of range; expected 0 to 3"),
     ],
 )

@@ -72,6 +72,7 @@ def test_split_files_choose_rows_from_one_and_a_column_each(put):
     [
         ("1\n5\n", 0, "line 2: found '5'; expected the number of an instance, 1 to 4"),
         ("0\n", 0, "line 1: found '0'"),
+        ("0000000000000000015\n", 0, "line 1: found '0000000000000000015'"),
         ("1\nx\n", 0, "line 2: found 'x'"),
         ("1 2\n", 2, "line 1: has 2 columns; expected a split in column 3"),
         ("1\n1\n", 0, "names 1 instance twice"),
@@ -173,6 +174,7 @@ def test_a_label_that_is_named_again_counts_once(put):
         ("3 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 3 points, but below it came 2 lines"),
         ("1 4 2\n0 0:1\n1 2:1\n", "line 1: the header says 1 point, but below it came 2 lines"),
         ("2 99999999999 2\n0 0:1\n1 2:1\n", "line 1: the header names 99999999999 features or labels"),
+        (f"{'9' * 5000} 4 2\n0 0:1\n1 2:1\n", "line 1: label 99999999999999999 is out of range"),
         ("0 0:1\n1 99999999999999999999999:1\n", "is out of range; expected numbers from 0 to"),
         ("0 0:1\n99999999 1:1\n", "line 2: label 99999999 is out of range"),
         ("0 0:1\n\n1\x00 1:1\n", "line 3"),
