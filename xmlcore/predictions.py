@@ -16,6 +16,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -337,7 +338,7 @@ def _table_rows(file: DataFile) -> tuple[list[int], list[list[str]]]:
     for number, line in text_lines(file):
         if not line.strip():
             continue
-        separator = separator or next((mark for mark in "\t;," if mark in line), ",")
+        separator = separator or _separator(line)
         try:
             (row,) = csv.reader([line], delimiter=separator, strict=True)
         except (csv.Error, ValueError) as error:
@@ -347,6 +348,16 @@ def _table_rows(file: DataFile) -> tuple[list[int], list[list[str]]]:
         numbers.append(number)
         cells.append(row)
     return numbers, cells
+
+
+def _separator(line: str) -> str:
+    """The mark that cuts the line into three cells, as a name may hold the others; else the first that it has."""
+    found = [mark for mark in "\t;," if mark in line]
+    for mark in found:
+        with suppress(csv.Error):
+            if len(next(csv.reader([line], delimiter=mark))) == 3:
+                return mark
+    return (*found, ",")[0]
 
 
 def _indices(

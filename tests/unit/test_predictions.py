@@ -222,6 +222,14 @@ def test_all_names_are_written_so_that_they_are_read_back(names, tmp_path_factor
     np.testing.assert_array_equal(read.top, OURS.top)
 
 
+@pytest.mark.parametrize("mark", "\t;,")
+def test_a_name_may_hold_the_marks_that_do_not_part_the_cells(mark, tmp_path):
+    names = ["".join({"\t", ";", ","} - {mark}).join(["a", "b"]), "c"]
+    (tmp_path / "theirs.csv").write_text(f"{names[0]}{mark}0{mark}0.5\n{names[1]}{mark}1{mark}0.25\n")
+    read = read_predictions(tmp_path / "theirs.csv", 2, 2, k=1, instance_names=names)
+    assert read.top.tolist() == [[0], [1]]
+
+
 def test_names_on_one_line_are_kept_for_other_tools(tmp_path):
     names = ["two\nlines", " b", "c"]
     write_predictions(tmp_path / "ours.csv", OURS, "csv", instance_names=names)
