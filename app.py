@@ -38,7 +38,7 @@ settings.sync_hold()
 try:
     model.model_bytes()
     with st.sidebar:
-        current, problem = controls.sidebar(names, preparing.lambda_range_of)
+        current, problem = controls.sidebar(names)
         below = st.container()
 except DataError as error:  # the server's own settings are wrong, or not even the first data set can be had
     st.error(frame.plain_markdown(f"{error}. No page can answer before this is set right where the server runs."))
@@ -52,7 +52,7 @@ if work := preparing.prepare(current.data, current.features):
     preparing.show(work)
 else:
     if page.title != "Lecture":  # which has them beside its buttons
-        controls.body_controls(current, model.lambda_range_of)
+        controls.body_controls(current)
     with behind.visitor_first():
         try:
             with frame.worded_errors():

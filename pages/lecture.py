@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import answers, frame, model
+from pages.shared import answers, frame
 from pages.shared.controls import body_controls, times
 from pages.shared.learn_board import contribution_chart, four_numbers, held_text, name_of, numbers_of
 from pages.shared.show import FOUR_NUMBERS
@@ -51,7 +51,7 @@ st.html(STYLE)
 with st.container(key="lecture_controls", horizontal=True, vertical_alignment="center"):
     st.button("λ ÷ 2", key="lecture_halve", on_click=times, args=("reg_lambda", 0.5), type="primary")
     st.button("λ × 2", key="lecture_double", on_click=times, args=("reg_lambda", 2.0), type="primary")
-    body_controls(settings, model.lambda_range_of)
+    body_controls(settings)
 
 # The four numbers of both variants, and the labels that one of them comes from.
 answer, ghost = answers.answer_at(settings), answers.held_answer(settings)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.shared import mirror, sources
+from pages.shared import mirror, preparing, sources
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import (
     A_MAX,
@@ -30,7 +30,6 @@ from pages.shared.settings import (
 from xmlcore import PROPENSITY_PRESETS, DataError
 
 POSITIONS_PER_DECADE = 20
-LambdaRangeOf = Callable[[str, str], tuple[float, float]]
 
 
 def slider_positions(low: float, high: float, *current: float) -> list[float]:
@@ -41,7 +40,7 @@ def slider_positions(low: float, high: float, *current: float) -> list[float]:
     return sorted(grid | set(current))
 
 
-def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Settings, str | None]:
+def sidebar(data_names: list[str]) -> tuple[Settings, str | None]:
     """Draws the controls that all pages share; what they are set to, and what could not be had, in a sentence.
 
     Where the data set or the features cannot be had, the default ones take their place in the settings, which the
@@ -53,7 +52,7 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
     more = st.expander("More settings")
     features = more.text_input("Features", value="", help=HELP["features"], **_bound("features"))
     mirror.tell_drawn(mirror.DRAWN_EARLY)
-    data, features, (low, high), problem = _what_can_be_had(data, features, data_names[0], lambda_range_of)
+    data, features, (low, high), problem = _what_can_be_had(data, features, data_names[0])
     settings = Settings(data=data, features=features)
     with controls:
         settings = replace(
@@ -76,9 +75,7 @@ def sidebar(data_names: list[str], lambda_range_of: LambdaRangeOf) -> tuple[Sett
     return settings, problem
 
 
-def _what_can_be_had(
-    data: str, features: str, first: str, lambda_range_of: LambdaRangeOf
-) -> tuple[str, str, tuple[float, float], str | None]:
+def _what_can_be_had(data: str, features: str, first: str) -> tuple[str, str, tuple[float, float], str | None]:
     problem, last = None, ""
     for choice, instead in (
         ((data, features), ""),
@@ -87,7 +84,7 @@ def _what_can_be_had(
     ):
         try:
             title, recipe = choice[0], sources.features_setting(*choice)
-            lambdas = lambda_range_of(title, recipe)
+            lambdas = preparing.lambda_range_of(title, recipe)
             return title, recipe, lambdas, None if problem is None else f"{problem}. {instead}"
         except DataError as error:
             problem, last = problem or f"{data}: {error}", f"{first}: {error}"
@@ -112,10 +109,10 @@ HELP = {
 }
 
 
-def body_controls(settings: Settings, lambda_range_of: LambdaRangeOf) -> None:
+def body_controls(settings: Settings) -> None:
     """λ and A once more, in the page's body, where a narrow screen's open sidebar would cover the page."""
     with st.container(key="body_controls"):
-        low, high = lambda_range_of(settings.data, settings.features)
+        low, high = preparing.lambda_range_of(settings.data, settings.features)
         _lambda_slider("reg_lambda", "body_reg_lambda", "λ", settings.reg_lambda, low, high)
         key = mirror.key_of("body_A", settings.A)
         args = ("body_A", key, _put_as("A"))

@@ -82,10 +82,10 @@ def why(answer: Answer, subject: Subject) -> None:
 
 
 def _not_yet(answer: Answer) -> str:
-    if answer.model.progress.error:
+    if error := answer.model.progress.error:
         return (
-            f"The matrix is not factorised ({answer.model.progress.error}), so no score can be taken apart. In the "
-            "sidebar it can be tried again."
+            f"The matrix is not factorised ({plain_markdown(error)}), so no score can be taken apart. In the sidebar "
+            "it can be tried again."
         )
     return (
         "The explanations appear here by themselves as soon as the matrix is factorised; the sidebar tells how far it "

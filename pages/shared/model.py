@@ -296,8 +296,3 @@ def model_of(title: str, features: str, told: Told = unheard) -> Model:
     not suit it.
     """
     return Model(title, features, told)
-
-
-def lambda_range_of(title: str, features: str) -> tuple[float, float]:
-    """The λ slider's range for a data set."""
-    return model_of(title, features).lambda_range

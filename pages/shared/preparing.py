@@ -85,7 +85,7 @@ def prepare(title: str, features: str) -> Preparation | None:
 
 def lambda_range_of(title: str, features: str) -> tuple[float, float]:
     """The λ slider's range for a data set, a wide one as long as that is being made ready."""
-    return AT_FIRST if prepare(title, features) else model.lambda_range_of(title, features)
+    return AT_FIRST if prepare(title, features) else model.model_of(title, features).lambda_range
 
 
 def show(work: Preparation) -> None:

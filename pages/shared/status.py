@@ -36,7 +36,7 @@ def line(settings: Settings) -> None:
         elif not of.begun:
             matrix += ", not factorised yet: that begins after the first answer"
         elif progress.error:
-            matrix += f", not factorised ({progress.error}): each λ is solved by Cholesky"
+            matrix += f", not factorised ({frame.plain_markdown(progress.error)}): each λ is solved by Cholesky"
         elif task.state == "queued" if task else progress.stage == "waiting":
             matrix += f", not factorised yet ({task.message if task else progress.stage}): until then by Cholesky"
         else:

@@ -2,7 +2,7 @@
 
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import frame, mirror, model
+from pages.shared import frame, mirror, preparing
 from tests.app.helpers import preset, start
 from xmlcore import PROPENSITY_PRESETS, DataError
 
@@ -78,7 +78,7 @@ def test_a_browser_is_told_of_the_data_set_before_it_is_loaded(monkeypatch):
     def broken_off(*_):
         raise KeyError("broken off")  # as a run that ends while it loads
 
-    monkeypatch.setattr(model, "lambda_range_of", broken_off)
+    monkeypatch.setattr(preparing, "lambda_range_of", broken_off)
     next(button for button in app.sidebar.button if button.label == "Reset").click().run()
     assert app.exception
     assert int(app.text_input(key=mirror.DRAWN_EARLY).value) > before
