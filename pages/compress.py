@@ -145,7 +145,8 @@ def page(polls: bool) -> None:
     )
     share = work.SHARES[SHARE_TEXTS.index(chosen)]
     if not answer.model.ready:
-        st.info("The weights come when the matrix is factorised.", icon=":material/hourglass:")
+        comes = "The weights come when the matrix is factorised."
+        st.info(show.until_factorised(answer, comes, "there are no weights to cut"), icon=":material/hourglass:")
         return
     if not quick and not ask_for_large_w():
         return

@@ -9,7 +9,7 @@ from pages.shared import head_tail_labels as labels_of
 from pages.shared.contribution import METRICS, by_bin, contribution_bars, held_in_percent, in_percent, in_words
 from pages.shared.frame import plain_markdown
 from pages.shared.head_tail_words import shares_caption, verdict
-from pages.shared.settings import hold_in_link, own_lambda_text
+from pages.shared.settings import as_quoted, hold_in_link, own_lambda_text
 from xmlcore.analysis import frequency_bins, head_torso_tail, label_table, recall_by_bin, rows_of_label
 from xmlcore.figures import grouped_bars
 from xmlcore.figures_axes import SMALL
@@ -242,7 +242,7 @@ def found_text(n_found: int, n_shown: int, text: str) -> str:
     count = f"All {n_found:,}" if n_found == n_shown else f"The first {n_shown:,} of {n_found:,}"
     which = f"{'One label' if n_found == 1 else f'{count} labels'}{' found' if text else ''}"
     if not n_found:
-        which = f"No label has “{plain_markdown(text)}” in its name"
+        which = f"No label has “{plain_markdown(as_quoted(text))}” in its name"
     return (
         f"{which}. Training: how many training instances have the label. Test: how many of {answer.rows_text}. Hits: "
         f"how often it is rightly {'' if K == 1 else 'among '}the {show.first_labels(K)}, without PS (before) and with "

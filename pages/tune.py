@@ -84,7 +84,8 @@ st.header("Along λ", help=paths.HELP)
 
 def along_lambda(polls: bool) -> None:
     if not answer.model.ready:
-        st.caption("The curves begin when the matrix is factorised.")
+        comes = "The curves begin when the matrix is factorised."
+        st.caption(show.until_factorised(answer, comes, "there are no curves"))
         return
     work = paths.paths(answer)
     unfinished = [each for each in work if not each.done]
@@ -127,7 +128,8 @@ st.header("What λ, A and B can reach")
 
 def reach(polls: bool) -> None:
     if not answer.model.ready:
-        st.caption("The search begins when the matrix is factorised.")
+        comes = "The search begins when the matrix is factorised."
+        st.caption(show.until_factorised(answer, comes, "nothing can be searched"))
         return
     work = search.search(answer)
     if not work.done and not wanted:

@@ -379,9 +379,31 @@ def _indices(
                     )
             return np.array([known[cell] for cell in cells], dtype=np.int64)
     if not all(numbered):
-        at = numbered.index(False)
-        named = f", or one of the {count} names" if names is not None else ""
-        raise located(
+        raise _unknown(file, numbers, cells, numbered, called, count, what)
+    return np.array(indices, dtype=np.int64)
+
+
+def _unknown(
+    file: DataFile,
+    numbers: list[int],
+    cells: list[str],
+    numbered: list[bool],
+    called: list[str] | None,
+    count: int,
+    what: str,
+) -> DataError:
+    """The error for cells that are not all names and not all numbers: it blames the first that is neither."""
+    known = set(called or ())
+    at = next((at for at, cell in enumerate(cells) if not numbered[at] and cell not in known), None)
+    if at is not None:
+        named = f", or one of the {count} names" if called is not None else ""
+        return located(
             file, numbers[at], f"{what} {cells[at]!r} is unknown; expected a number from 0 to {count - 1}{named}"
         )
-    return np.array(indices, dtype=np.int64)
+    name, number = numbered.index(False), next(at for at, cell in enumerate(cells) if cell not in known)
+    return located(
+        file,
+        numbers[number],
+        f"{what} {cells[number]!r} is a number, and {cells[name]!r} in line {numbers[name]} a name; expected one or "
+        "the other throughout",
+    )

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import behind
-from pages.shared.settings import REFUSED, REFUSED_WITH, Settings
+from pages.shared.settings import REFUSED, REFUSED_WITH, Settings, as_quoted
 from xmlcore import DataError
 from xmlcore.readers.files import parse_whole
 
@@ -156,7 +156,9 @@ def _refuse(expected: dict[str, str]) -> None:
         return
     sentences = []
     for key, wanted in expected.items():
-        sentences.append(f"{key} = {', '.join(st.query_params.get_all(key))} was refused: expected {wanted}.")
+        sentences.append(
+            f"{key} = {as_quoted(', '.join(st.query_params.get_all(key)))} was refused: expected {wanted}."
+        )
         del st.query_params[key]
     st.session_state[REFUSED] = [*st.session_state.get(REFUSED, []), *sentences]
     st.rerun()

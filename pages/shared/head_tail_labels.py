@@ -16,6 +16,7 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from pages.shared import frame
+from pages.shared.settings import as_quoted
 from xmlcore import Dataset
 from xmlcore.analysis import LabelTable
 from xmlcore.figures_frequencies import head_torso_tail_lines
@@ -83,7 +84,9 @@ def chosen_label(data: str, n_labels: int) -> int | None:
         value = None  # it was another data set's
     label = None if value is None else frame.as_index(value, n_labels)
     if value is not None and label is None:
-        frame.warn_of_refused([f"label = {value} was refused: expected a whole number from 0 to {n_labels - 1}."])
+        frame.warn_of_refused(
+            [f"label = {as_quoted(str(value))} was refused: expected a whole number from 0 to {n_labels - 1}."]
+        )
     choose(label)
     state[LAST] = (data, label)
     return label

@@ -15,7 +15,7 @@ from pages.shared import frame, mirror
 from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import kind_of_features
-from pages.shared.settings import own_lambda_text
+from pages.shared.settings import as_quoted, own_lambda_text
 from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
 from xmlcore.analysis import InstanceMarks, instance_marks
@@ -108,7 +108,7 @@ def take_from_link(answer: Answer) -> None:
         index = frame.as_index(state[key], count)
         if index is None:
             there = f"{what}s 0 to {count - 1:,}" if count > 1 else f"{what} 0 only"
-            refused.append(f"{key} = {state[key]} was refused: {answer.settings.data} has the {there}.")
+            refused.append(f"{key} = {as_quoted(str(state[key]))} was refused: {answer.settings.data} has the {there}.")
         state[key] = index
     at = (answer.settings, tail_below())
     if state[INSTANCE] is None:
@@ -290,7 +290,7 @@ def _nothing_found(answer: Answer, text: str, which: str) -> str:
     if not text.strip():
         return f"There is none where {which}, of {answer.rows_text}."
     among = answer.rows_text if which in ("any", *SORTED) else f"those test instances where {which}"
-    nothing = f"Nothing found for “{plain_markdown(text.strip())}” in"
+    nothing = f"Nothing found for “{plain_markdown(as_quoted(text.strip()))}” in"
     names, part = "names", "a part of a name"
     if data.test_names is None:
         names, part = "numbers", f"a number from 0 to {data.n_test - 1:,}"

@@ -82,14 +82,11 @@ def why(answer: Answer, subject: Subject) -> None:
 
 
 def _not_yet(answer: Answer) -> str:
-    if error := answer.model.progress.error:
-        return (
-            f"The matrix is not factorised ({plain_markdown(error)}), so no score can be taken apart. In the sidebar "
-            "it can be tried again."
-        )
-    return (
+    return show.until_factorised(
+        answer,
         "The explanations appear here by themselves as soon as the matrix is factorised; the sidebar tells how far it "
-        "is. The lists above are exact already."
+        "is. The lists above are exact already.",
+        "no score can be taken apart",
     )
 
 

@@ -11,6 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import mirror
 from xmlcore import DataError, FeatureRecipe, catalog_entries
+from xmlcore.figures_axes import shortened
 
 LAMBDA_MIN, LAMBDA_MAX = 1e-9, 1e12
 A_MAX, B_MIN, B_MAX, K_MAX = 2.0, 0.05, 10.0, 20
@@ -78,6 +79,12 @@ ACCEPTED: dict[str, tuple[Callable[[str], object], Callable[[object], bool], str
 }
 IN_ADDRESS = ("data", *ACCEPTED, HOLD_KEY)
 """The keys under which the address has the settings."""
+MOST_QUOTED = 100
+
+
+def as_quoted(text: str) -> str:
+    """What a visitor typed, or a link has, as a sentence quotes it: where it is long, its beginning."""
+    return shortened(text, MOST_QUOTED)
 
 
 def _is_refused(key: str, text: str) -> bool:
@@ -90,7 +97,7 @@ def _is_refused(key: str, text: str) -> bool:
 
 def _recipe_problem(text: str) -> str:
     try:
-        FeatureRecipe.parse(text)
+        FeatureRecipe.parse("+".join(map(as_quoted, text.replace(" ", "+").split("+"))))
     except DataError as error:
         return str(error).removeprefix("features: ")
     return ""
@@ -104,11 +111,11 @@ def refusals(params: dict[str, str], data_names: list[str]) -> list[str]:
             instead = DEFAULTS.get(key, "the features that suit the data set")
             instead = str(instead).lower() if isinstance(instead, bool) else instead
             why = _recipe_problem(params[key]) if key == "features" else f"expected {expected}"
-            sentences.append(f"{key} = {params[key]} was refused: {why}. Using {instead}.")
+            sentences.append(f"{key} = {as_quoted(params[key])} was refused: {why}. Using {instead}.")
     if "data" in params and params["data"] not in data_names:
         sentences.append(
-            f"There is no data set called “{params['data']}” here. An upload lives until its page is loaded anew and "
-            "is seen by nobody else: upload it again. Others have to be downloaded first, on the Data page. "
+            f"There is no data set called “{as_quoted(params['data'])}” here. An upload lives until its page is loaded "
+            "anew and is seen by nobody else: upload it again. Others have to be downloaded first, on the Data page. "
             f"Available: {', '.join(data_names)}. Showing {data_names[0]}"
             f"{' with its usual features' if params.get('features') else ''}."
         )
@@ -195,7 +202,8 @@ def note_refusals(data_names: list[str]) -> None:
         st.session_state[REFUSED] = refusals(params, data_names)
         refused = [key for key in ACCEPTED if params.get(key) and _is_refused(key, params[key])]
         if params.get(HOLD_KEY) and _parse_hold(params[HOLD_KEY]) is None:
-            told = f"hold = {params[HOLD_KEY]} was refused: it is no setting that was held here. Nothing is held."
+            quoted = f"hold = {as_quoted(params[HOLD_KEY])}"
+            told = f"{quoted} was refused: it is no setting that was held here. Nothing is held."
             st.session_state[REFUSED].append(told)
             refused.append(HOLD_KEY)
         if "data" in params and params["data"] not in data_names:  # what else is of that data set says nothing here

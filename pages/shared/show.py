@@ -179,6 +179,15 @@ def chart(
             )
 
 
+def until_factorised(answer: Answer, comes: str, without: str) -> str:
+    """What stands in the place of what needs the factorisation: comes while it may come; else why, and so `without`."""
+    error = answer.model.progress.error
+    if error is None:
+        return comes
+    failed = f"The matrix is not factorised ({plain_markdown(error)})"
+    return f"{failed}, so {without}. In the sidebar it can be tried again."
+
+
 def failure(what: str, *works: behind.Filling) -> None:
     """Why work behind the page ended early, and a button that lets it begin anew; nothing where none of it failed.
 

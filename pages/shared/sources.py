@@ -98,14 +98,19 @@ def features_setting(title: str, features: str) -> str:
 
 
 def refuse_unusable(raw: Dataset, recipe: str) -> None:
-    """Raises DataError where no model can be made of a data set with these features, however much memory there is."""
+    """Raises DataError where no model can be made of a data set with these features, however much memory there is, and
+    where there is no test instance to measure one on.
+    """
     if raw.n_train < LEAST_TRAIN:
         raise DataError(
             f"the data set has {counted(raw.n_train, 'training instance')}; expected at least {LEAST_TRAIN}, since a "
             "label's weight follows from how many of them have it"
         )
-    if not raw.n_test:
-        raise DataError("the data set has no test instance; expected at least one, on which predictions are measured")
+    if raw.n_test == 0:
+        raise DataError(
+            "the test set has no instance; expected at least one, or no test set at all: a fifth of the training "
+            "instances is then set aside"
+        )
     blocks = as_blocks(raw.X_train)
     if not squared_norm(blocks) and not largest_value(blocks):  # squares of tiny values vanish
         raise DataError("X holds only zeros; expected at least one feature that is not zero")

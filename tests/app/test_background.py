@@ -16,7 +16,7 @@ from pages.shared import answers, data_cache, model
 from pages.shared import status as status_line
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
-from tests.app.helpers import CACHES, SECONDS, cards, only_data_set, start, until
+from tests.app.helpers import CACHES, SECONDS, cards, only_data_set, start, texts, until
 from tests.full_disk import full_disk
 from xmlcore.checks import DataError
 from xmlcore.store import Store, put_features
@@ -126,6 +126,29 @@ def test_a_cancelled_process_is_called_cancelled():
     assert "not factorised (cancelled): each λ is solved by Cholesky" in status(app)
     assert retry(app)
     assert cards(app) == before
+
+
+@pytest.mark.usefixtures("in_a_process")
+def test_no_page_promises_what_waits_for_a_cancelled_factorisation():
+    app = start()
+    running_process(app)
+
+    def told_on(page: str) -> str:
+        app.switch_page(f"pages/{page}.py").run()
+        return "\n".join([texts(app), *(each.value for each in app.info)])
+
+    pages = {"tune": ("curves begin", "search begins"), "compress": ("weights come",), "instances": ("appear here",)}
+    for page, promises in pages.items():
+        told = told_on(page)
+        assert all(promise in told for promise in promises), page
+        assert "it can be tried again" not in told, page
+    the_model().task.cancel()
+    until(lambda: the_model().progress.error)
+    for page, promises in pages.items():
+        told = told_on(page)
+        assert not any(promise in told for promise in promises), page
+        again = "not factorised (cancelled), so"
+        assert told.replace("\\", "").count(again) == told.count("it can be tried again") == len(promises), page
 
 
 @pytest.mark.parametrize("largest_in_a_thread", [100, 5_000], ids=["in a process", "in a thread"])

@@ -14,6 +14,7 @@ from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.head_tail_words import NO_ORDER
 from tests.app.helpers import button, data_page, small, texts, until
 from xmlcore import Dataset
+from xmlcore.dataset import take_instances
 from xmlcore.readers import FORMATS, LIMITS, write_xc_text
 
 ROOT = Path(__file__).parents[2]
@@ -99,11 +100,11 @@ def test_a_number_that_is_not_there_with_one_label_gives_way_to_the_same_one(tmp
     ("changed", "told"),
     [
         (small(n_train=2), "the data set has 2 training instances; expected at least 3"),
-        (replace(small(), X_test=small().X_test[:0], Y_test=small().Y_test[:0]), "the data set has no test instance"),
+        (take_instances(small(), test=np.arange(0)), "the test set has no instance; expected at least one, or no test"),
         (replace(small(), X_train=0 * small().X_train), "X holds only zeros"),
         (replace(small(), X_train=np.float32(1e38) * small().X_train), "X holds values too large"),
     ],
-    ids=["few", "none", "zeros", "large"],
+    ids=["few", "no test", "zeros", "large"],
 )
 def test_a_data_set_of_which_no_model_can_be_made_is_refused_before_it_is_offered(changed, told, tmp_path):
     app = upload(data_page(), *xc_files(changed, tmp_path))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import sources
+from pages.shared import head_tail_labels, sources
 from pages.shared.frame import plain_markdown
-from tests.app.helpers import SECONDS, start
+from tests.app.helpers import SECONDS, start, texts
 from tests.app.tiny import tiny
 
 TITLE = "Another"
@@ -134,6 +134,32 @@ def test_a_link_to_data_that_are_gone_sets_nothing_that_is_theirs_alone():
     assert app.sidebar.text_input(key="features").value == ""
     assert app.sidebar.number_input(key="reg_lambda").value == 30.0
     assert not {"features", "instance"} & set(app.query_params)
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("page", "address"),
+    [
+        ("tune", {"A": LONG, "features": LONG, "hold": LONG, "data": LONG}),
+        ("tune", {"search": LONG}),
+        ("instances", {"instance": LONG, "label": LONG, "find": LONG}),
+        ("head_and_tail", {"label": LONG, "cuts": LONG}),
+    ],
+)
+def test_what_is_long_is_quoted_by_its_beginning(page, address):
+    app = start(**address).switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    told = "\n".join(each.value for each in (*app.warning, *app.info))
+    assert told.count("x" * 99 + "…") >= len(address)
+    assert "x" * 100 not in told
+
+
+def test_a_long_search_that_finds_no_label_is_quoted_by_its_beginning():
+    app = start().switch_page("pages/head_and_tail.py").run()
+    app.text_input(key=head_tail_labels.FIND).set_value(LONG).run()
+    assert f"No label has “{'x' * 99}…” in its name" in texts(app)
 
 
 def test_what_was_refused_is_told_until_another_data_set_is_chosen(monkeypatch):

@@ -352,6 +352,22 @@ def test_what_is_wrong_is_said_with_file_and_line(name, content, message, tmp_pa
         read_predictions(tmp_path / name, 2, 3)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0,b,1\n0,d,1\n", "b.csv, line 2: label 'd' is unknown; expected a number from 0 to 2, or one of the 3 names"),
+        ("0,b,1\n0,9,1\n", "b.csv, line 2: label '9' is unknown; expected a number from 0 to 2, or one of the 3 names"),
+        ("0,1,1\n0,d,1\n", "b.csv, line 2: label 'd' is unknown"),
+        ("0,b,1\n0,a,1\n1,2,1\n", "b.csv, line 3: label '2' is a number, and 'b' in line 1 a name; expected one or"),
+        ("0,2,1\n0,b,1\n", "b.csv, line 1: label '2' is a number, and 'b' in line 2 a name; expected one or"),
+    ],
+)
+def test_of_names_the_one_that_is_unknown_is_blamed(content, message, tmp_path):
+    (tmp_path / "b.csv").write_text(content)
+    with pytest.raises(DataError, match=message):
+        read_predictions(tmp_path / "b.csv", 2, 3, label_names=["a", "b", "c"])
+
+
 @given(content=st.one_of(st.binary(max_size=60), st.text('0123456789:., \n\t"-e', max_size=60).map(str.encode)))
 @settings(max_examples=150, deadline=None)
 def test_whatever_a_file_holds_only_data_errors_come_out(content, tmp_path_factory):

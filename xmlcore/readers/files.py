@@ -151,6 +151,8 @@ def _expanded(file: DataFile, budget: archives.Budget) -> list[DataFile]:
     elif archives.is_gzip(head):
         plain = _ungzipped(file, budget)
         if not archives.is_tar(plain.head()):
+            if plain.has_suffix(".tar", ".tgz"):
+                raise DataError(f"{file.name} holds no tar archive, or an empty one; expected an archive of data files")
             return [plain]
         members = archives.expand_tar(plain.path, file.name, budget)
     else:

@@ -108,6 +108,16 @@ def test_an_archive_inside_an_archive_or_alone_in_a_folder_is_to_be_unpacked(put
             assert refusal(path, format=form).startswith(f"{name.removesuffix('.gz')}: {said}")
 
 
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "A.TAR.GZ"])
+@pytest.mark.parametrize(
+    "inner", [tarred({}), b"0 0:1\n1 1:1\n", b"", zipped(FILES)], ids=["none", "text", "empty", "zip"]
+)
+def test_a_gzip_file_that_is_called_a_tar_archive_and_is_none_is_named(put, refusal, name, inner):
+    told = f"{name} holds no tar archive, or an empty one; expected an archive of data files"
+    assert refusal(put(name, gzip.compress(inner))) == told
+    assert refusal([put("train.txt", "0 0:1\n1 1:1\n"), put(name, gzip.compress(inner))]) == told
+
+
 def link(name: str, kind: bytes) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type = kind
