@@ -120,9 +120,7 @@ class Model:
         self.task: Task | None = None
         self.begun = False
         self._beginning = threading.Lock()
-        if self._take_from_store():
-            self.progress.from_cache, self.progress.finished = True, self.progress.started
-        else:
+        if not self._take_from_store():
             self.direct = DirectSolver(self.full.X_train, self.full.Y_train)
         cost = factorization_cost(outline(self.dataset), "raw", rate=1.0)  # where a second is an operation
         self.direct_operations = cost.gram_seconds + cost.cholesky_seconds
@@ -150,7 +148,9 @@ class Model:
     def _factorize(self) -> None:
         self.progress.started = time.monotonic()
         try:
-            if self.size <= FLOAT64_LIMIT or store() is None:
+            if self._take_from_store():  # another session's model of equal data, say, has been made meanwhile
+                self.direct = None
+            elif self.size <= FLOAT64_LIMIT or store() is None:
                 data = self.full
                 with _turn(self.size):
                     self.progress.started = time.monotonic()  # what it waited for its turn is not its own time
@@ -211,6 +211,7 @@ class Model:
         factorization = RidgeFactorization.from_arrays(found[0], self.full.X_train, self.full.Y_train)
         projection = store().get(self._key(f"projection {self.dataset.n_test}"))
         self.projection = projection[0]["P"] if projection else factorization.project(self.dataset.X_test)
+        self.progress.from_cache, self.progress.finished = True, time.monotonic()  # before it counts as ready
         self.factorization = factorization
         return True
 

@@ -250,6 +250,18 @@ def test_the_time_for_which_a_process_waited_in_the_queue_is_not_told_as_its_own
     assert "being factorised for 7 s of about 90 s, an estimate (stage)" in told[0]
 
 
+def test_a_factorisation_that_was_made_elsewhere_meanwhile_is_not_told_as_made_here():
+    first, second = model.Model(TITLE, ""), model.Model(TITLE, "")
+    first.start()
+    until(lambda: first.ready)
+    assert not first.progress.from_cache
+    until(lambda: model.store().get(first._key("factorization")))
+    second.start()
+    until(lambda: second.ready)
+    assert second.progress.from_cache
+    assert second.direct is None
+
+
 def test_a_factorisation_that_waits_for_its_turn_is_not_told_as_being_made(monkeypatch):
     monkeypatch.setattr(model, "store", lambda: None)
     monkeypatch.setattr(model, "UNQUEUED_SIZE", 0)
