@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xmlcore.figures import INK, draw, escaped
-from xmlcore.figures_axes import log_axis
+from xmlcore.figures_axes import log_axis, log_range
 
 MOST_POINTS = 1200  # of a frequency profile: more would overlap on log-log axes and make the page slow
 
@@ -52,7 +52,9 @@ def _frequencies(
     }
     titles = ("Label, by rank of frequency", "Training instances")
     x = log_axis(1, max(len(order), 10))
-    y = log_axis(1, max(int(counts.max(initial=0)), 10), height - 90, upright=True)
+    values = np.concatenate([counts[order], *(line["y"] for line in more)]) if order.size or more else np.ones(1)
+    low, high = float(values.min()), float(values.max())
+    y = {**log_axis(low, high, height - 90, upright=True), "range": log_range(low, high)}
     return draw([points, *more], *titles, height, xaxis=x, yaxis=y, **layout)
 
 

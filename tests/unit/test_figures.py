@@ -55,6 +55,20 @@ def test_the_outlines_of_a_held_setting_have_one_name_in_the_legend_that_is_no_v
     assert [trace.name for trace in figure.data if trace.showlegend is not False] == [RIDGE, RIDGE_PS, "held setting"]
 
 
+@pytest.mark.parametrize("counts", [[6, 9, 15], [3], [0, 0], [1, 10_141]])
+@pytest.mark.parametrize("cuts", [None, (5, 300)])
+def test_frequencies_have_ticks_on_the_axis_where_they_lie_and_all_of_them_and_the_cuts_are_on_it(counts, cuts):
+    names = [f"label {at}" for at in range(len(counts))]
+    figure = (
+        head_torso_tail_lines(np.array(counts), names, *cuts) if cuts else label_frequencies(np.array(counts), names)
+    )
+    axis = figure.layout.yaxis
+    low, high = axis.range
+    seen = [*filter(None, counts), *(cuts or ())]
+    assert all(low <= np.log10(value) <= high for value in seen)
+    assert sum(low <= np.log10(tick) <= high for tick in axis.tickvals) >= 2
+
+
 def test_every_seen_label_is_drawn_with_its_own_name_and_frequency():
     counts = np.array([0, 7, 1, 30, 7])
     (points,) = label_frequencies(counts, ["unseen", "b", "c", "most", "e"]).data
