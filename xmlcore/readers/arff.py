@@ -92,7 +92,7 @@ def _labels(header: Header, file: DataFile, files: Files) -> list[int]:
         raise located(file, None, what)
     count, n_attributes = int(meka[1][:10]), len(header.attributes)
     if count == 0 or abs(count) >= n_attributes:
-        what = f"the relation says -C {count}; expected fewer labels than there are attributes, {n_attributes}"
+        what = f"the relation says -C {count}; expected how many of the {n_attributes} attributes are labels"
         raise located(file, None, what)
     return list(range(count)) if count > 0 else list(range(n_attributes + count, n_attributes))
 

@@ -33,11 +33,12 @@ class LabelledTexts:
 
 
 def as_ones(matrix: Block, file: DataFile) -> tuple[sparse.csr_array, str | None]:
-    """The labels of a matrix: one wherever it is not 0; with a note where it held other values than 0 and 1."""
-    Y = sparse.csr_array(matrix)
-    other = int(np.count_nonzero(Y.data != 1))
-    ones = sparse.csr_array((np.ones(Y.nnz, np.float32), Y.indices, Y.indptr), shape=Y.shape)
-    return ones, f"{file.name} has {counted(other, 'label')} with a value; each is read as 1." if other else None
+    """The labels of a matrix: one wherever it is above 0, with a note where it held other values than 0, 1 and −1."""
+    Y = sparse.csr_array(matrix, copy=True)
+    other = int(np.count_nonzero((Y.data != 1) & (Y.data != 0) & (Y.data != -1)))
+    Y.data = (Y.data > 0).astype(np.float32)
+    Y.eliminate_zeros()
+    return Y, f"{file.name} has {counted(other, 'label')} with a value; each above 0 is read as 1." if other else None
 
 
 def with_labels(

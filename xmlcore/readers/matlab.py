@@ -16,11 +16,11 @@ from scipy import sparse
 from xmlcore.checks import DataError
 from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located, role, train_and_test
+from xmlcore.readers.labels import as_ones
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.matlab_file import read_matrices
 from xmlcore.readers.names import with_companions, without_companions
 from xmlcore.readers.parts import CERTAIN, Claim, Files, Format, Options, Parsed, Part
-from xmlcore.units import counted
 
 _SIDE = "train|trn|tr|test|tst|te|ts"
 _NAME = re.compile(rf"(?:({_SIDE})_?)?(data|x|features|target|targets|y|labels)(?:_?({_SIDE}))?")
@@ -108,14 +108,11 @@ def _turns(pairs: list[_Pair]) -> tuple[bool, bool]:
 
 def _part(pair: _Pair, turns: tuple[bool, bool], notes: list[str]) -> Part:
     X, Y = (matrix.T if turn else matrix for matrix, turn in zip((pair.X, pair.Y), turns, strict=True))
-    Y = sparse.csr_array(Y)
-    other = int(np.count_nonzero((Y.data != 1) & (Y.data != -1)))
-    if other and Y.shape[1] == 1:
+    Y, note = as_ones(Y, pair.file)
+    if note and Y.shape[1] == 1:
         raise located(pair.file, None, "has one column of labels with other values than 0 and 1; expected one a label")
-    if other:
-        notes.append(f"{pair.file.name} has {counted(other, 'label')} with a value; each above 0 is read as 1.")
-    Y.data = (Y.data > 0).astype(np.float32)
-    Y.eliminate_zeros()
+    if note:
+        notes.append(note)
     if sparse.issparse(X):
         return Part(Y, sparse.csr_array(X))
     dense = np.count_nonzero(X) > _DENSE * X.size

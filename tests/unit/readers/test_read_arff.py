@@ -211,7 +211,9 @@ def test_arff_without_a_word_on_labels_is_refused_with_what_to_add(put, refusal)
     path = put("m.arff", HEADER + ROWS)
     assert recognise(path).format == "arff"
     assert "expected an XML file that names them, or -C in the relation" in refusal(path)
-    assert "-C 9; expected fewer" in refusal(put("n.arff", HEADER.replace("relation r", "relation 'r: -C 9'") + ROWS))
+    assert "-C 9; expected how many of the" in refusal(
+        put("n.arff", HEADER.replace("relation r", "relation 'r: -C 9'") + ROWS)
+    )
 
 
 def test_train_and_test_with_other_attributes_are_refused(put, refusal):

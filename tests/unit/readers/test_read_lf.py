@@ -36,7 +36,7 @@ def test_features_labels_and_pairs_to_mask_are_read(folder):
     assert ds.Y_test.toarray().tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]]
     assert ds.train_filter.toarray().tolist() == [[0, 0, 1, 0], [0] * 4, [0, 1, 0, 0]]
     assert ds.test_filter.toarray().tolist() == [[0, 1, 0, 0], [0] * 4]
-    assert "tst_X_Y.txt has 1 label with a value; each is read as 1." in ds.notes
+    assert "tst_X_Y.txt has 1 label with a value; each above 0 is read as 1." in ds.notes
     assert "Masked before ranking in train: 2 pairs of filter_labels_train.txt." in ds.notes
 
 

@@ -137,7 +137,16 @@ def test_label_values_are_read_as_one_and_said(folder):
     sparse.save_npz(folder / "Y.trn.npz", made["Y.trn"] * 0.5)
     ds = read(folder)
     assert same(ds, made)
-    assert ds.notes == (f"Y.trn.npz has {made['Y.trn'].nnz} labels with a value; each is read as 1.",)
+    assert ds.notes == (f"Y.trn.npz has {made['Y.trn'].nnz} labels with a value; each above 0 is read as 1.",)
+
+
+def test_minus_one_marks_a_label_that_an_instance_has_not(folder):
+    made = matrices()
+    signed = 2 * made["Y.trn"].toarray() - 1
+    sparse.save_npz(folder / "Y.trn.npz", sparse.csr_array(signed))
+    ds = read(folder)
+    assert same(ds, made)
+    assert not ds.notes
 
 
 def test_raw_texts_and_names_beside_the_matrices_are_kept(folder, put):
