@@ -17,3 +17,10 @@ def in_units(n_bytes: float) -> str:
             rounded = float(f"{n_bytes / size:.3g}")  # which alone would write 1,800 as 1.8e+03
             return f"{rounded:,g} {unit}"
     return "1 byte" if n_bytes == 1 else f"{n_bytes:.0f} bytes"
+
+
+def beside_estimate(seconds: float, estimate: float) -> str:
+    """What follows the seconds that something has taken so far: how long it was thought to take."""
+    if seconds > estimate:
+        return f", longer than the estimate of {estimate:.0f} s"
+    return f" of about {estimate:.0f} s, an estimate"

@@ -28,7 +28,7 @@ from xmlcore import (
     metric_inverse_propensity,
 )
 from xmlcore.cost import operations_per_second
-from xmlcore.units import counted
+from xmlcore.units import beside_estimate, counted
 
 CARD_KS = (1, 3, 5)
 SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
@@ -110,6 +110,8 @@ def answer_at(settings: Settings) -> Answer:
         st.warning(f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order.")
     if not result.dataset.Y_test.nnz:
         st.warning("No test instance has a label, so nothing can be right: P@K and PSP@K are 0 whatever is predicted.")
+    elif not result.dataset.label_counts[result.dataset.Y_test.indices].any():
+        st.warning("No label of a test instance occurs in training: none can be learned, and a hit is chance.")
     if result.K < settings.K:
         st.caption(f"K = {settings.K} is cut to {result.K}, the number of labels.")
     return result
@@ -220,11 +222,11 @@ def _show_solving(model: Model, settings: Settings, metric_AB: tuple[float, ...]
             st.rerun()
         behind.want(work)
         stage = "Cholesky" if work.results else "the Gram matrix"
-        done = f"is being solved for ({stage}): {work.seconds:.0f} s so far, of about {about:.0f} s, an estimate"
+        state = f"is being solved for ({stage}): {work.seconds:.0f} s so far{beside_estimate(work.seconds, about)}"
         st.info(
             f"λ = {' and '.join(map(lambda_text, lambdas))} "
-            f"{done if work.begun else 'is solved for when the one before is done'}. Meanwhile you can choose another "
-            "λ, another data set or another page.",
+            f"{state if work.begun else 'is solved for when the one before is done'}. Meanwhile "
+            "you can choose another λ, another data set or another page.",
             icon=":material/hourglass_top:",
         )
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared import answers, behind, frame, model
 from pages.shared.settings import Settings
-from xmlcore.units import counted
+from xmlcore.units import beside_estimate, counted
 
 HELP = (
     "The smaller of two tables, XᵀX (features by features) or XXᵀ (instances by instances), is factorised once, into "
@@ -41,7 +41,7 @@ def line(settings: Settings) -> None:
             matrix += f", not factorised yet ({task.message if task else progress.stage}): until then by Cholesky"
         else:
             stage, taken = (task.message, task.elapsed) if task else (progress.stage, progress.seconds)
-            about = f" of about {task.estimate:.0f} s, an estimate" if task and task.estimate else ""
+            about = beside_estimate(taken, task.estimate) if task and task.estimate else ""
             matrix += f", being factorised for {taken:.0f} s{about} ({stage}); until then by Cholesky"
         took = f"{seconds:.2f} s" if seconds >= 0.01 else "less than 0.01 s"
         told_last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if answered else ""

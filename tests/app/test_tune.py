@@ -152,6 +152,20 @@ def test_where_no_test_instance_has_a_label_the_page_says_why_nothing_is_right(m
     assert any(each.value.startswith("No test instance has a label") for each in app.warning)
 
 
+def test_where_no_label_of_a_test_instance_was_trained_the_page_says_why_nothing_is_right(monkeypatch):
+    half = np.arange(MADE.n_labels) % 2
+    data = replace(
+        MADE, Y_train=MADE.Y_train @ sparse.diags_array(half), Y_test=MADE.Y_test @ sparse.diags_array(1 - half)
+    )
+    monkeypatch.setattr(sources, "names", lambda: ["Apart"])
+    monkeypatch.setattr(sources, "raw", lambda title: data)
+    app = start()
+    assert not app.exception
+    assert [each.value for each in app.warning] == [
+        "No label of a test instance occurs in training: none can be learned, and a hit is chance."
+    ]
+
+
 @pytest.mark.parametrize(("scale", "low", "high"), [(1e8, 1e11, LAMBDA_MAX), (1e-8, LAMBDA_MIN, 1e-8)])
 def test_the_slider_offers_no_lambda_that_no_address_may_hold(monkeypatch, scale, low, high):
     monkeypatch.setattr(model, "store", lambda: None)

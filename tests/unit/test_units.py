@@ -1,6 +1,6 @@
 import pytest
 
-from xmlcore.units import counted, in_units
+from xmlcore.units import beside_estimate, counted, in_units
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,8 @@ def test_bytes_are_said_as_people_do(n, text):
 
 def test_one_thing_is_not_counted_as_several():
     assert [counted(number, "label") for number in (0, 1, 2_000)] == ["0 labels", "1 label", "2,000 labels"]
+
+
+def test_an_estimate_that_has_passed_is_told_as_passed():
+    assert beside_estimate(7, 90.2) == " of about 90 s, an estimate"
+    assert beside_estimate(202, 78.4) == ", longer than the estimate of 78 s"
