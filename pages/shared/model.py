@@ -261,10 +261,15 @@ def _turn(size: int) -> Iterator[None]:
 
 @cache
 def _compile_beside() -> None:
-    """Begins to compile what ranks and measures, or to load it, while the first data set is made ready."""
-    tiny = np.eye(4, dtype=np.float32)
-    arguments = (tiny, sparse.csr_array(tiny), np.ones(4), np.ones(4))
-    threading.Thread(target=evaluate_scores, args=arguments, name="compile", daemon=True).start()
+    """Begins to compile what a first answer needs, or to load it, while the first data set is made ready."""
+    threading.Thread(target=_answer_tiny_data, name="compile", daemon=True).start()
+
+
+def _answer_tiny_data() -> None:
+    """A first answer, in the order in which it is made: numba compiles one loop at a time, and so the first needed."""
+    tiny = sparse.csr_array(np.eye(8, dtype=np.float32))
+    lambda_range(tiny)
+    evaluate_scores(DirectSolver(tiny, tiny).scores(tiny, 1.0), tiny, np.ones(8), np.ones(8))
 
 
 def _sample_rows(data: Dataset) -> np.ndarray:

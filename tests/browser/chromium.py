@@ -31,7 +31,7 @@ class Server:
             port = sock.getsockname()[1]
         self.url, self.log, self.cache = f"http://127.0.0.1:{port}", log, cache
         command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
-        command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+        command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
         with log.open("w") as stream:
             self.process = subprocess.Popen(
                 command,
