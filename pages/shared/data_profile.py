@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,10 @@ from pages.shared import frame, show, sources
 from pages.shared.model import Model
 from pages.shared.sizes import held_bytes
 from xmlcore import Dataset
+from xmlcore.figures_axes import shortened
 from xmlcore.figures_data import labels_per_instance, pair_bars
 from xmlcore.figures_frequencies import MOST_POINTS, label_frequencies
-from xmlcore.profile import LabelPairs, Profile, pair_operations, profile, random_instances, strongest_pairs
+from xmlcore.profile import LabelPairs, Profile, Sample, pair_operations, profile, random_instances, strongest_pairs
 from xmlcore.units import counted
 
 PAIRS_SHOWN = 15
@@ -27,6 +29,11 @@ SAMPLE_KEY = "instances_seed"
 PAIRS_AT_ONCE = 100_000_000
 PAIR_ORDERS = {"by instances with both": "together", "by overlap": "jaccard"}
 LABELS_SHOWN = 20
+TEXT_SHOWN = 300  # characters
+STYLE = """<style>
+.stApp ul.instances { list-style: none; padding: 0; margin: 0; }
+.stApp .instances li { margin: 0 0 .7rem; overflow-wrap: anywhere; }
+</style>"""
 PROFILE_BYTES = 16 << 20
 
 
@@ -260,28 +267,20 @@ def instances(model: Model) -> None:
         if data.n_train > INSTANCES_SHOWN:
             st.button("Ten others", on_click=lambda: st.session_state.update({SAMPLE_KEY: seed + 1}))
     found = random_instances(data, INSTANCES_SHOWN, seed)
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "instance": [each.name for each in found],
-                "labels": [_listed(each.labels) for each in found],
-                "features": [each.n_features for each in found],
-                "its largest features": [_listed(each.features) for each in found],
-                **({"text": [each.text for each in found]} if data.train_texts is not None else {}),
-            }
-        ),
-        hide_index=True,
-        key="random_instances",
-        column_config={
-            "instance": st.column_config.TextColumn(pinned=True, width="medium"),
-            "labels": st.column_config.TextColumn(width="large"),
-            "its largest features": st.column_config.TextColumn(width="large"),
-        },
-        alt="Training instances drawn at random, with their labels and largest features",
-    )
+    st.html(f"{STYLE}<ul class='instances'>{''.join(map(_described, found))}</ul>")
     st.caption(f"Of the {data.n_train:,} training instances; labels with the most frequent first.")
 
 
+def _described(each: Sample) -> str:
+    """An instance as an entry of a list, in HTML."""
+    lines = [f"<b>{escape(each.name)}</b> · {counted(each.n_features, 'feature')}", f"Labels: {_listed(each.labels)}"]
+    if each.features:
+        lines.append(f"Largest features: {_listed(each.features)}")
+    if each.text:
+        lines.append(escape(shortened(each.text, TEXT_SHOWN)))
+    return f"<li>{'<br>'.join(lines)}</li>"
+
+
 def _listed(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:LABELS_SHOWN])
+    shown = escape(", ".join(names[:LABELS_SHOWN])) or "none"
     return f"{shown} and {len(names) - LABELS_SHOWN:,} more" if len(names) > LABELS_SHOWN else shown

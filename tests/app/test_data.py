@@ -1,12 +1,20 @@
 """The page "Data": what it says of a data set."""
 
+import re
+from html import unescape
+
 import numpy as np
 from scipy import sparse
 
-from pages.shared.data_profile import sentence
+from pages.shared.data_profile import _described, sentence
 from tests.app.helpers import button, data_page
 from xmlcore import Dataset, load_dataset
-from xmlcore.profile import profile
+from xmlcore.profile import Sample, profile
+
+
+def listed(app) -> set[str]:
+    """The names of the instances that are listed."""
+    return {unescape(name) for each in app.get("html") for name in re.findall("<li><b>(.*?)</b>", each.proto.body)}
 
 
 def test_the_answer_comes_first_with_the_numbers_of_the_profile():
@@ -18,16 +26,16 @@ def test_the_answer_comes_first_with_the_numbers_of_the_profile():
     assert values["Cardinality"] == f"{ds.Y_train.sum() / ds.n_train:.2f}"
     assert values["Labels seen once"] == str(int((ds.Y_train.sum(axis=0) == 1).sum()))
     names = {str(name) for name in ds.train_names}
-    shown = app.dataframe[0].value
+    shown = listed(app)
     assert len(shown) == 10
-    assert set(shown["instance"]) <= names
+    assert shown <= names
 
 
 def test_ten_others_are_others_and_the_order_of_pairs_can_be_chosen():
     app = data_page()
-    before = set(app.dataframe[0].value["instance"])
+    before = listed(app)
     button(app, "Ten others").click().run()
-    assert set(app.dataframe[0].value["instance"]) != before
+    assert listed(app) != before
     app.segmented_control(key="pair_order").set_value("by overlap").run()
     assert not app.exception
     assert app.segmented_control(key="pair_order").value == "by overlap"
@@ -49,3 +57,14 @@ def test_the_most_extreme_embedded_data_set_is_shown():
     app = data_page(data="Debian-depends")
     assert not app.exception
     assert "35,515 labels" in app.markdown[0].value
+
+
+def test_names_and_texts_of_listed_instances_are_shown_letter_by_letter_and_what_is_not_there_is_left_out():
+    odd = Sample(0, "<b>", ("a & b",), (), 3, "<script>" + "x" * 400)
+    told = _described(odd)
+    assert told.startswith("<li><b>&lt;b&gt;</b> · 3 features<br>Labels: a &amp; b<br>&lt;script&gt;xxx")
+    assert told.endswith("…</li>")
+    assert len(told) < 400
+    assert _described(Sample(0, "0", (), ("word",), 1, None)) == (
+        "<li><b>0</b> · 1 feature<br>Labels: none<br>Largest features: word</li>"
+    )
