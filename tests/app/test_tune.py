@@ -153,7 +153,7 @@ def test_where_no_test_instance_has_a_label_the_page_says_why_nothing_is_right(m
 
 
 def test_where_no_label_of_a_test_instance_was_trained_the_page_says_why_nothing_is_right(monkeypatch):
-    half = np.arange(MADE.n_labels) % 2
+    half = np.arange(MADE.n_labels) % 2.0
     data = replace(
         MADE, Y_train=MADE.Y_train @ sparse.diags_array(half), Y_test=MADE.Y_test @ sparse.diags_array(1 - half)
     )
