@@ -26,7 +26,7 @@ def as_number(
     if not (math.isfinite(number) and above < number < below and at_least <= number <= at_most):
         bounds = (("above", above), ("of at least", at_least), ("below", below), ("of at most", at_most))
         named = " and ".join(f"{words} {bound:g}" for words, bound in bounds if math.isfinite(bound))
-        raise DataError(f"{name} is {_shown(value)}; expected a finite number {named}".rstrip())
+        raise DataError(f"{name} is {shown(value)}; expected a finite number {named}".rstrip())
     return number
 
 
@@ -37,7 +37,7 @@ def as_whole(value: object, name: str, *, at_least: int | None = None, at_most: 
     if not number.is_integer() or too_low or too_high:
         bounds = (("of at least", at_least), ("of at most", at_most))
         named = " and ".join(f"{words} {bound:,}" for words, bound in bounds if bound is not None)
-        raise DataError(f"{name} is {_shown(value)}; expected a whole number {named}".rstrip())
+        raise DataError(f"{name} is {shown(value)}; expected a whole number {named}".rstrip())
     return int(value)
 
 
@@ -130,6 +130,7 @@ def _float(value: object) -> float:
         return math.nan
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """The value as a message repeats it: as Python writes it, of a long one the beginning."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 60 else f"{text[:59]}…"

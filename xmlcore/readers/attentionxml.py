@@ -51,7 +51,7 @@ def _side(files: Files, side: str) -> LabelledTexts | None:
     if len(texts) != len(labels):
         counts = f"{text_file.name} has {counted(len(texts), 'line')} and {label_file.name} {len(labels):,}"
         raise DataError(f"{counts}; expected the same number")
-    return LabelledTexts(texts, labels)
+    return LabelledTexts(label_file, texts, labels)
 
 
 FORMAT = Format(

@@ -99,7 +99,7 @@ def _table(file: DataFile) -> Table:
         raise located(file, start, what) from error
     if not rows:
         raise located(file, None, "holds no row below the names of columns; expected instances")
-    return Table(file, columns, rows)
+    return Table(file, columns, rows, header=1)
 
 
 FORMAT = Format(

@@ -46,7 +46,7 @@ def _side(file: DataFile) -> LabelledTexts:
         texts.append(" ".join(word for word in words if not word.startswith(PREFIX)))
     if not any(labels):
         raise located(file, None, f"no word begins with {PREFIX}; expected labels such as {PREFIX}sport")
-    return LabelledTexts(texts, labels)
+    return LabelledTexts(file, texts, labels)
 
 
 FORMAT = Format(

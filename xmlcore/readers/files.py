@@ -45,10 +45,14 @@ def storable_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file to read: `name` as the person knows it (with `/` between folders), `path` where its bytes are."""
+    """A file to read: `name` as the person knows it (with `/` between folders), `path` where its bytes are.
+
+    unit: what its instances are counted in, in messages: lines of text, or rows where it has no lines.
+    """
 
     name: str
     path: Path
+    unit: str = "line"
 
     @property
     def base(self) -> str:
@@ -73,7 +77,7 @@ class DataFile:
 
 def located(file: DataFile, line: int | None, what: str) -> DataError:
     """The error for something wrong in a file: its name, the line counted from 1 where there is one, and what."""
-    return DataError(f"{file.name}, line {line}: {what}" if line is not None else f"{file.name}: {what}")
+    return DataError(f"{file.name}, {file.unit} {line}: {what}" if line is not None else f"{file.name}: {what}")
 
 
 @contextmanager

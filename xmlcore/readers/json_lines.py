@@ -83,7 +83,7 @@ def read_label_names(parsed: Parsed, files: Files) -> Parsed:
     file = next((file for file in files if _is_label_file(file)), None)
     if file is None or parsed.label_names is not None:
         return parsed
-    names = np.array([cell_text(record.get("title", record.get("uid"))) for _, record in _records(file)], dtype=str)
+    names = np.array([cell_text(record.get("title", record.get("uid"))) for _, record in _records(file)[1]], dtype=str)
     n_labels = max(part.Y.shape[1] for part in (parsed.train, parsed.test) if part is not None)
     if len(names) < n_labels:
         seen = f"{counted(len(names), 'name')} for {counted(n_labels, 'label')}"
@@ -97,7 +97,7 @@ def read_texts(part: Part, file: DataFile, notes: list[str]) -> Part:
 
     Raises DataError, naming the line, where it is no JSON.
     """
-    records = [record for _, record in _records(file)]
+    records = [record for _, record in _records(file)[1]]
     if len(records) != part.Y.shape[0]:
         seen = f"{counted(len(records), 'text')} for {counted(part.Y.shape[0], 'instance')}"
         notes.append(f"{file.name} has {seen} and was left out.")
@@ -109,15 +109,18 @@ def read_texts(part: Part, file: DataFile, notes: list[str]) -> Part:
 
 
 def _table(file: DataFile) -> Table:
-    records = _records(file)
+    file, records = _records(file)
     columns = list(dict.fromkeys(key for _, record in records for key in record))
-    return Table(file, columns, [(line, [record.get(column) for column in columns]) for line, record in records])
+    rows = [(number, [record.get(column) for column in columns]) for number, record in records]
+    return Table(file, columns, rows, header=records[0][0])
 
 
-def _records(file: DataFile) -> list[tuple[int | None, dict[str, object]]]:
+def _records(file: DataFile) -> tuple[DataFile, list[tuple[int, dict[str, object]]]]:
+    """The file with what its objects are counted in, lines or in a list themselves, and the objects so numbered."""
     if file.head().lstrip().startswith(b"["):
         listed = _loads("\n".join(line for _, line in text_lines(file)), file, None)
-        found = [(None, record) for record in listed] if isinstance(listed, list) else []
+        file = replace(file, unit="object")
+        found = list(enumerate(listed, 1)) if isinstance(listed, list) else []
     else:
         found = [(number, _loads(line, file, number)) for number, line in text_lines(file) if line.strip()]
     for line, record in found:
@@ -125,7 +128,7 @@ def _records(file: DataFile) -> list[tuple[int | None, dict[str, object]]]:
             raise located(file, line, f"holds {str(record)[:40]!r}; expected a JSON object with text and labels")
     if not found:
         raise located(file, None, "holds no JSON object; expected one in each line, with text and labels")
-    return found
+    return file, found
 
 
 def _loads(text: str, file: DataFile, line: int | None) -> object:

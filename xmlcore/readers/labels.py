@@ -12,7 +12,6 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from xmlcore.checks import DataError
 from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located, parse_whole
 from xmlcore.readers.parts import Parsed, Part
@@ -25,8 +24,12 @@ _LONGEST_LIST = 1_000_000
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """The instances of one file: a text, labels and perhaps a name for each."""
+    """The instances of one file: a text, labels and perhaps a name for each.
 
+    file: the one that their labels are in.
+    """
+
+    file: DataFile
     texts: list[str]
     labels: list[list[Label]]
     names: list[str] | None = None
@@ -55,8 +58,9 @@ def with_labels(
     Raises DataError where there are no instances or no labels.
     """
     sides = [train] if test is None else [train, test]
-    if any(not side.texts for side in sides):
-        raise DataError("a file holds no instance; expected texts with labels")
+    for side in sides:
+        if not side.texts:
+            raise located(side.file, None, "holds no instance; expected texts with labels")
     names = None
     place: dict[str, int] | None = None
     if not numbered:
@@ -67,7 +71,7 @@ def with_labels(
         names = np.array(ordered, dtype=str)
     parts = [_part(side, place) for side in sides]
     if all(part.Y.shape[1] == 0 for part in parts):
-        raise DataError("no instance has a label; expected labels")
+        raise located(train.file, None, "no instance has a label; expected labels")
     return Parsed(parts[0], parts[1] if test is not None else None, label_names=names, notes=tuple(notes))
 
 

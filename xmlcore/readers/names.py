@@ -18,6 +18,7 @@ from itertools import chain
 
 import numpy as np
 
+from xmlcore.checks import shown
 from xmlcore.dataset import FEATURE_KINDS, HIGHEST_PARAMETER, MOST_INSTANCES
 from xmlcore.matrices import n_columns
 from xmlcore.readers.files import DataFile, located, parse_whole, role, text_lines
@@ -193,12 +194,12 @@ def _about(file: DataFile | None) -> dict[str, object]:
         value = about.get(key, 1.0)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not 0 <= value <= HIGHEST_PARAMETER or (key == "B" and value == 0):
-            raise located(file, None, f"{key} is {value!r}; expected a number, A not negative and B positive")
+            raise located(file, None, f"{key} is {shown(value)}; expected a number, A not negative and B positive")
     if about.get("feature_kind", "values") not in FEATURE_KINDS:
-        raise located(file, None, f"feature_kind is {about['feature_kind']!r}; expected values or counts")
+        raise located(file, None, f"feature_kind is {shown(about['feature_kind'])}; expected values or counts")
     if not isinstance(about.get("name", ""), str):
-        raise located(file, None, f"name is {about['name']!r}; expected text")
+        raise located(file, None, f"name is {shown(about['name'])}; expected text")
     size = about.get("given_n_train", 1)
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_INSTANCES:
-        raise located(file, None, f"given_n_train is {size!r}; expected a number of instances")
+        raise located(file, None, f"given_n_train is {shown(size)}; expected a number of instances")
     return about

@@ -6,6 +6,8 @@ Parquet can hold one value repeated a billion times.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow
 from pyarrow import parquet
 
@@ -40,6 +42,7 @@ def _read(files: Files, options: Options) -> Parsed:
 
 
 def _table(file: DataFile, limits: Limits) -> Table:
+    file = replace(file, unit="row")
     size = 0
     rows = []
     try:
@@ -53,7 +56,7 @@ def _table(file: DataFile, limits: Limits) -> Table:
                     limit = f"{limits.max_expanded_bytes / 1e6:,.0f} MB, the limit"
                     raise located(file, None, f"expands to more than {limit}")
                 cells = [column.to_pylist() for column in batch.columns]
-                rows += [(None, row) for row in zip(*cells, strict=True)]
+                rows += enumerate(zip(*cells, strict=True), len(rows) + 1)
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, OverflowError, KeyError) as error:

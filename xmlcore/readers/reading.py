@@ -52,7 +52,7 @@ FORMATS: dict[str, Format] = {
 
 _EXPECTED = f"expected one of: {'; '.join(form.title for form in FORMATS.values())}"
 _SUFFIXES = re.compile(r"(?i)(\.(zip|tgz|tar|gz|txt|arff|xml|npz|npy|csv|tsv|jsonl?|svm|libsvm|mat|parquet|dat))+$")
-_NO_NAMES = frozenset(("", "train", "test", "trn", "tst", "data", "x", "xf", "y", "yf"))
+_NO_NAMES = frozenset(("", "train", "test", "trn", "tst", "data", "x", "xf", "y", "yf", "lbl"))
 _FOR_PEOPLE = re.compile(r"(?i)(readme|licen[cs]e|citation|changelog)\b")
 
 

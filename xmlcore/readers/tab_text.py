@@ -74,7 +74,7 @@ def _fields(file: DataFile) -> list[tuple[int, list[str]]]:
 def _taken(file: DataFile, rows: list[tuple[int, list[str]]], width: int, delimiter: str | None) -> LabelledTexts:
     texts = ["\t".join(row[width - 1 :]) for _, row in rows]
     labels = [split_labels(row[width - 2], delimiter, file, line) for line, row in rows]
-    return LabelledTexts(texts, labels, [row[0] for _, row in rows] if width == 3 else None)
+    return LabelledTexts(file, texts, labels, [row[0] for _, row in rows] if width == 3 else None)
 
 
 FORMAT = Format(

@@ -35,11 +35,12 @@ _SAMPLE = 1_000
 
 @dataclass(frozen=True)
 class Table:
-    """A file as rows: the columns' names, and each row with its line (None where the file has no lines)."""
+    """A file as rows: the columns' names, each row with its number, and that of the one that names them, if any."""
 
     file: DataFile
     columns: list[str]
     rows: list[Row]
+    header: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,11 @@ def find_roles(table: Table) -> Roles:
         texts = [max(lengths, key=lengths.get)] if lengths else []
     listed = _listed(table.columns)
     if label is None and len(indicators) < 2:
-        raise located(table.file, 1, f"no column for labels among {listed}; expected one named labels, tags or such")
+        raise located(
+            table.file, table.header, f"no column for labels among {listed}; expected one named labels, tags or such"
+        )
     if not texts:
-        raise located(table.file, 1, f"no column for text among {listed}; expected one named text or such")
+        raise located(table.file, table.header, f"no column for text among {listed}; expected one named text or such")
     return Roles(texts, label, indicators, _name_column(table.columns, texts))
 
 
@@ -126,9 +129,8 @@ def parse_tables(train: Table, test: Table | None, limits: Limits) -> Parsed:
     for table in tables:
         wanted = [*roles.texts, *roles.indicators, *([roles.label] if roles.label else [])]
         if missing := [column for column in wanted if column not in table.columns]:
-            raise located(
-                table.file, 1, f"the column {missing[0]!r} is missing; expected the columns of {train.file.name}"
-            )
+            what = f"the column {missing[0]!r} is missing; expected the columns of {train.file.name}"
+            raise located(table.file, table.header, what)
     notes = []
     delimiter = None
     if roles.label is not None:
@@ -175,7 +177,7 @@ def _taken(table: Table, roles: Roles, delimiter: str | None) -> LabelledTexts:
             labels.append(_indicated(row, at, roles.indicators, table.file, line))
         if roles.name in at:
             names.append(cell_text(row[at[roles.name]]))
-    return LabelledTexts(texts, labels, names if len(names) == len(texts) else None)
+    return LabelledTexts(table.file, texts, labels, names if len(names) == len(texts) else None)
 
 
 def _indicated(

@@ -112,7 +112,7 @@ def test_a_label_may_have_several_words(put):
         ("text,labels\na b,[1\n2]\n", "t.csv, line 3: has 1 cell;"),
         ("text,labels\nab cd,[x y]\n", "t.csv, line 2: the labels '[x y]' are no list"),
         ('text,labels\nab cd,"[1.5, 2]"\n', "t.csv, line 2: the label '1.5' is no text and no whole number"),
-        ("text,labels\nab cd,\nef,\n", "no instance has a label"),
+        ("text,labels\nab cd,\nef,\n", "t.csv: no instance has a label"),
         (b"text,labels\nab \xe9,x\n", "t.csv, line 2"),
         (b"text,labels\n" + b"ab,x\n" * 20_000 + b"ab \xe9,x\n", "t.csv, line 20002: byte b'\\xe9' is not UTF-8"),
         ("text,labels\nab,x\n".encode("utf-16"), "t.csv: seems to be text in UTF-16; expected text in UTF-8"),
@@ -162,6 +162,7 @@ def test_the_raw_files_of_the_repository_are_read_as_napkinxc_reads_them(tmp_pat
     assert "target_ind" in recognise(tmp_path).reason
     ds = read(tmp_path)
     assert (ds.n_train, ds.n_test, ds.n_labels) == (4, 4, 4)
+    assert read(sorted(tmp_path.iterdir())).name == "data"  # none of these names says what it is
     assert ds.label_names.tolist() == ["label 0", "label 1", "label 2", "label 3"]
     assert ds.train_names.tolist()[2] == "title 2"
     assert ds.train_filter.toarray()[1].tolist() == [0, 1, 0, 0]
@@ -207,6 +208,8 @@ def test_halves_of_surrogate_pairs_are_replaced(put):
             '{"text": "aa", "target_ind": [1]}\n' * 2 + '{"text": "aa", "target_ind": [99999999999999999999]}\n',
             "t.jsonl, line 3: label '99999999999999999999' in target_ind is out of range; expected numbers from 0 to",
         ),
+        ('[{"text": "a", "labels": ["x"]},\n{"text": "b", "labels": [true]}]', "t.jsonl, object 2: the label"),
+        ('[{"text": "a", "labels": ["x"]},\n3]', "t.jsonl, object 2: holds '3'; expected a JSON object"),
         ('{"text": "a", "kind": "x"}\n', "t.jsonl, line 1: no column for labels among 'text', 'kind'"),
         ('{"text": ' + "[" * 200_000, "t.jsonl, line 1: is no JSON"),
         ('{"text": "a", "labels": ["x"]}\n{"text": "a", "labels": ["x"]}\n', "no word of two letters or more"),

@@ -117,3 +117,13 @@ def test_parquet_that_is_damaged_or_expands_too_far_is_refused(tmp_path, refusal
     assert refusal(path).startswith("t.parquet: cannot be read as Parquet")
     pd.DataFrame({"text": [], "labels": []}).to_parquet(path)
     assert refusal(path, limits=LIMITS) == "t.parquet: holds no row; expected instances"
+
+
+def test_what_is_wrong_in_parquet_is_named_with_its_row(tmp_path, refusal):
+    path = tmp_path / "t.parquet"
+    rows = 5_000  # more than one batch
+    labels = {"a": [0.0, 1.0] * (rows // 2), "b": [1.0] * (rows - 1) + [0.5]}
+    pd.DataFrame({"text": ["the words"] * rows, **labels}).to_parquet(path)
+    assert refusal(path) == f"t.parquet, row {rows}: 'b' is '0.5'; expected 0 or 1"
+    pd.DataFrame({"text": ["the words"], "kind": ["x"]}).to_parquet(path)
+    assert refusal(path).startswith("t.parquet: no column for labels among 'text', 'kind'")

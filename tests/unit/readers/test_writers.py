@@ -309,6 +309,7 @@ def test_a_sample_keeps_the_weights_with_which_its_psp_is_measured(tmp_path, wri
         ("1\n2\n3\n", None, "given_label_counts.txt: needs the number of instances"),
         ("1\n2\n3\n", 0, "dataset.json: given_n_train is 0"),
         ("1\n2\n3\n", 7.5, "dataset.json: given_n_train is 7.5"),
+        ("1\n2\n3\n", 10**4000, "0000…; expected a number of instances"),
     ],
 )
 def test_counts_that_do_not_fit_are_refused_with_their_file(tmp_path, put, refusal, counts, given_n_train, message):
