@@ -5,6 +5,7 @@ What a page cannot begin without has a thread of its own, which does not.
 A thread takes the next step of the work that a page asked for last. Asking again, as every poll of a page does, is
 what keeps a piece of work going; when its visitors have moved the sliders on, it stays as far as it got for a while.
 Then it is let go, unless it is finished: its steps hold a model, of some GB perhaps, that nothing else may need.
+A long step that nobody waits for any more is given up where somebody waits for other work, and begins anew when asked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ POLL_SECONDS = 2.0
 _FORGOTTEN_AFTER = 3 * POLL_SECONDS
 _LET_GO_AFTER = 120.0  # a tab that is hidden polls once a minute
 QUIET_SECONDS = 1.5  # after a page was drawn: its browser still has work, and its visitor may go on at once
+
+
+class Superseded(Exception):
+    """Nobody waits any more for the work of this step, and somebody for other work."""
 
 
 class Filling(Generic[Step]):
@@ -89,6 +94,8 @@ class Filling(Generic[Step]):
             self.results.append(result)
         except StopIteration:
             self.n_steps = len(self.results)
+        except Superseded:
+            self.results, self._results_bytes, self.reported, self._steps = [], 0, 0.0, None
         except Exception as error:  # a thread has nobody to raise to: `show.failure` tells it on the page
             self.error = in_words(error, "these data")
         finally:
@@ -181,22 +188,31 @@ def visitors_waiting() -> bool:
 def step_aside(done: float | None = None) -> None:
     """Waits while a visitor waits; work that takes long within one step calls it in between.
 
-    done: how much of the whole work is done, for those who look at it meanwhile.
+    done: how much of the whole work is done, for those who look at it meanwhile. Raises Superseded, which ends the step
+    and is for nobody else to catch, where other work is waited for and this is not.
     """
-    if done is not None and (work := getattr(_at_work, "filling", None)):
-        work.reported = done
+    if work := getattr(_at_work, "filling", None):
+        if done is not None:
+            work.reported = done
+        with _changed:
+            wanted = _wanted(work.awaited)
+        if wanted and work not in wanted:
+            raise Superseded
     while visitors_waiting():
         time.sleep(0.02)
+
+
+def _wanted(awaited: bool) -> list[Filling]:
+    """What somebody waits for, of the work of one thread."""
+    since = time.monotonic() - _FORGOTTEN_AFTER
+    return [work for work in _fillings.values() if work.awaited == awaited and not work.done and work.wanted > since]
 
 
 def _work(awaited: bool) -> None:
     while True:
         with _changed:
             _let_go()
-            since = time.monotonic() - _FORGOTTEN_AFTER
-            mine = [work for work in _fillings.values() if work.awaited == awaited]
-            wanted = [work for work in mine if not work.done and work.wanted > since]
-            if not wanted:
+            if not (wanted := _wanted(awaited)):
                 _changed.wait(_LET_GO_AFTER)
                 continue
         if not awaited:

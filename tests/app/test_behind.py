@@ -1,6 +1,8 @@
 """Work behind the pages: what is kept of it stays within its bytes, and what failed is told and can be tried again."""
 
 import itertools
+import threading
+import time
 import weakref
 from collections import OrderedDict
 from dataclasses import replace
@@ -124,6 +126,31 @@ def test_work_is_not_let_go_within_a_step_that_may_finish_it(fillings):
     work = behind.filling("left", long_step, 1)
     assert all_of(work) == [1.0]
     assert list(fillings) == ["left", "another"]
+
+
+@pytest.mark.usefixtures("fillings")
+def test_a_long_step_that_nobody_waits_for_gives_way_to_other_work_and_begins_anew_when_asked(monkeypatch):
+    monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", 0.3)
+    may_end, begun = threading.Event(), []
+
+    def long_step():
+        begun.append(time.monotonic())
+        while not may_end.wait(0.02):
+            behind.step_aside(0.5)
+        yield 1.0
+
+    left, other = behind.filling("left", long_step, 1), behind.filling("other", lambda: iter([2.0]), 1)
+    behind.want(left)
+    until(lambda: left.reported == 0.5)
+    time.sleep(2 * behind._FORGOTTEN_AFTER)
+    assert (len(begun), left.reported) == (1, 0.5)  # as long as nobody waits for anything else it goes on
+    behind.want(other)
+    until(lambda: other.done)
+    assert (other.results, left.results, left.reported, left.error) == ([2.0], [], 0.0, None)
+    may_end.set()
+    behind.want(left)
+    until(lambda: left.done)
+    assert (left.results, len(begun)) == ([1.0], 2)
 
 
 @pytest.mark.usefixtures("fillings")
