@@ -85,6 +85,9 @@ def of_all_shares(share: float) -> None:
     now = points_now(answer, share)
     then = points_now(ghost, share) if ghost and quick else None
     for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
+        if not filled.results:
+            show.keep_room(column)
+            continue
         name = f"{SHORT_NAMES[metric]}@{answer.K}"
 
         def relative(point: SparsePoint, metric: str = metric) -> float:

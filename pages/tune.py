@@ -98,8 +98,7 @@ def along_lambda(polls: bool) -> None:
     begun = any(each.results for each in work)
     for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
         if not begun:
-            # Axes without a curve would take as long to draw as the rest of an answer: their room is kept instead.
-            column.container(height=paths.CHART_ROOM, border=False)
+            show.keep_room(column)
             continue
         name = f"{SHORT_NAMES[metric]}@{answer.K}"
         lines = paths.lines(answer, work, metric)

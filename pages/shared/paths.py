@@ -16,7 +16,6 @@ from xmlcore.leaveout import sample_families
 from xmlcore.selection import held_out_path, lambda_grid, lambda_path, nearest_first
 
 N_LAMBDAS = 25
-CHART_ROOM = 418  # pixels that a chart of the path takes with its caption and buttons
 HELD_OUT_ROWS = 5_000
 HELD_OUT_OPERATIONS = 2e12  # of the whole held-out path: some tens of seconds
 HELP = (

@@ -121,6 +121,9 @@ document.onclick = event => {
 </script>"""
 
 
+CHART_ROOM = 418  # pixels that such a chart takes with its caption and buttons
+
+
 def styles() -> None:
     """The few rules that Streamlit has no setting for."""
     theme = DARK if st.context.theme.type == "dark" else LIGHT
@@ -177,6 +180,14 @@ def chart(
                 type="tertiary",
                 help="The numbers of this chart",
             )
+
+
+def keep_room(column: st.delta_generator.DeltaGenerator) -> None:
+    """Keeps the room of a chart of curves of which none has a point yet.
+
+    Axes without a curve would take as long to draw as the rest of an answer.
+    """
+    column.container(height=CHART_ROOM, border=False)
 
 
 def until_factorised(answer: Answer, comes: str, without: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import answers, model, sources
+from pages.shared import answers, behind, model, sources
 from xmlcore import Dataset
 
 SECONDS = 300  # that a page may take on a busy machine
@@ -75,6 +75,16 @@ def small(n_train: int = 60, n_labels: int = 7) -> Dataset:
 def cards(app: AppTest) -> list[str]:
     """The numbers of the page's cards, as they are written."""
     return [metric.value for metric in app.metric]
+
+
+def run_until(app: AppTest, there: Callable[[AppTest], object]) -> AppTest:
+    """The app, run again as often as its page asks, until what is filled in behind the page is there."""
+    deadline = time.monotonic() + SECONDS
+    while not there(app):
+        assert time.monotonic() < deadline, texts(app)
+        time.sleep(behind.POLL_SECONDS)  # work behind the pages waits for a visitor who comes more often
+        assert not app.run().exception
+    return app
 
 
 def until(condition: Callable[[], object]) -> None:

@@ -1,7 +1,6 @@
 """What Tune fills in behind the page: the path, all test instances where a sample was answered on, the frontier."""
 
 import re
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ from scipy import sparse
 
 from pages.shared import answers, behind, model, paths, sample, search, sources
 from pages.shared.settings import LAMBDA_MAX, LAMBDA_MIN, Settings
-from tests.app.helpers import SECONDS, charts, start, texts
+from tests.app.helpers import charts, run_until, start, texts
 from xmlcore import (
     RidgeFactorization,
     evaluate_scores,
@@ -82,16 +81,6 @@ def sampled(monkeypatch):
     monkeypatch.setattr(sources, "names", lambda: ["Sampled"])
     monkeypatch.setattr(sources, "raw", lambda title: SAMPLED)
     return SAMPLED
-
-
-def run_until(app, there):
-    """The app, run again as often as its page asks, until what is filled in behind the page is there."""
-    deadline = time.monotonic() + SECONDS
-    while not there(app):
-        assert time.monotonic() < deadline, texts(app)
-        time.sleep(behind.POLL_SECONDS)  # work behind the pages waits for a visitor who comes more often
-        assert not app.run().exception
-    return app
 
 
 def test_a_sampled_page_says_so_and_then_has_the_numbers_of_all_test_instances(sampled):
