@@ -46,9 +46,10 @@ with st.container(horizontal=True, gap="xsmall"):
         "Part", parts, default=parts[0], required=True, key="part", bind="query-params", label_visibility="collapsed"
     )
     at = parts.index(part)
-    for label, key, place in (("← Previous", "part_before", at - 1), ("Next →", "part_after", at + 1)):
-        target = parts[place] if 0 <= place < len(parts) else None
-        st.button(label, key=key, disabled=target is None, on_click=go_to, args=(target,), help=target)
+    with st.container(horizontal=True, wrap=False, gap="xsmall", width="content"):  # one would stand alone in a line
+        for label, key, place in (("← Previous", "part_before", at - 1), ("Next →", "part_after", at + 1)):
+            target = parts[place] if 0 <= place < len(parts) else None
+            st.button(label, key=key, disabled=target is None, on_click=go_to, args=(target,), help=target)
 
 
 def steps(step: learn_steps.Step) -> None:

@@ -19,6 +19,12 @@ def in_units(n_bytes: float) -> str:
     return "1 byte" if n_bytes == 1 else f"{n_bytes:.0f} bytes"
 
 
+def in_seconds(seconds: float, digits: int = 1) -> str:
+    """A time with so many decimals; where they would all be 0, that it is less: 3.2 s, less than 0.1 s."""
+    least = 10.0**-digits
+    return f"{seconds:.{digits}f} s" if seconds >= least else f"less than {least:g} s"
+
+
 def beside_estimate(seconds: float, estimate: float) -> str:
     """What follows the seconds that something has taken so far: how long it was thought to take."""
     if seconds > estimate:

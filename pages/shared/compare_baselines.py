@@ -16,7 +16,7 @@ from xmlcore import DataError
 from xmlcore.background import Task
 from xmlcore.baselines import BASELINES, INSTALL, Baseline, BaselineResult, result, start
 from xmlcore.predictions import Predictions
-from xmlcore.units import counted
+from xmlcore.units import counted, in_seconds
 
 _TASKS: LRUCache[tuple[str, str], Task] = LRUCache(64)
 RESULTS_BYTES = 64 << 20
@@ -105,8 +105,8 @@ def _state(answer: Answer, baseline: Baseline) -> str:
     if found is not None:
         rows = answer.model.full.n_test
         return (
-            f"Trained in {found.train_seconds:.1f} s, predicted {counted(rows, 'test instance')} in "
-            f"{found.predict_seconds:.1f} s ({1e6 * found.predict_seconds / rows:,.0f} ms for 1,000)."
+            f"Trained in {in_seconds(found.train_seconds)}, predicted {counted(rows, 'test instance')} in "
+            f"{in_seconds(found.predict_seconds)} ({1e6 * found.predict_seconds / rows:,.0f} ms for 1,000)."
         )
     if task is None:
         return ":gray[Not trained yet.]"

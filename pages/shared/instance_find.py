@@ -42,6 +42,7 @@ FILTERS: dict[str, Callable[[InstanceMarks], np.ndarray]] = {
     "all wrong": lambda marks: np.flatnonzero((marks.n_relevant > 0) & (marks.ridge_hits == 0) & (marks.ps_hits == 0)),
     "most labels": lambda marks: np.argsort(-marks.n_relevant, kind="stable"),
 }
+IN_A_SENTENCE = {"all wrong": "all is wrong"}  # behind "where", in which the other filters are as they are called
 SORTED = ("most labels",)  # keeps every instance, so that the first of them is what was asked for
 
 
@@ -286,10 +287,10 @@ def _jump(answer: Answer) -> None:
 
 
 def _nothing_found(answer: Answer, text: str, which: str) -> str:
-    data = answer.dataset
+    data, where = answer.dataset, IN_A_SENTENCE.get(which, which)
     if not text.strip():
-        return f"There is none where {which}, of {answer.rows_text}."
-    among = answer.rows_text if which in ("any", *SORTED) else f"those test instances where {which}"
+        return f"There is none where {where}, of {answer.rows_text}."
+    among = answer.rows_text if which in ("any", *SORTED) else f"those test instances where {where}"
     nothing = f"Nothing found for “{plain_markdown(as_quoted(text.strip()))}” in"
     names, part = "names", "a part of a name"
     if data.test_names is None:

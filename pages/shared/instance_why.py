@@ -14,6 +14,7 @@ from pages.shared.answers import Answer
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import Subject, explain, kind_of_features
 from pages.shared.instance_view import digits_in_list
+from pages.shared.settings import lambda_text
 from xmlcore import Dataset, Explanation
 from xmlcore.figures import RIDGE, RIDGE_PS, escaped
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text, others_text
@@ -106,7 +107,7 @@ def _told(answer: Answer, label: int, variant: str, explanation: Explanation, di
             f"everything would be θ = {theta:.2f} times as much, but PS has a λ of its own here: choose it above."
         )
     return (
-        f"<b>{name}</b> scores {score} with PS, at its own λ = {answer.settings.reg_lambda_ps:g}: the "
+        f"<b>{name}</b> scores {score} with PS, at its own λ = {lambda_text(answer.settings.reg_lambda_ps)}: the "
         f"sum of the bars in either chart. θ = {theta:.2f} is in every bar; without it all are that many times less."
     )
 
@@ -181,19 +182,18 @@ def _voters(count: int) -> str:
 def _alt(kind: str, label_name: str, names: list[str], part: Explanation, digits: str) -> str:
     terms = zip(names[:3], part.contribution, strict=False)
     largest = ", ".join(f"{name} {number_text(term, digits, '+')}" for name, term in terms)
+    others = f"; {others_text(part.n_others)} {number_text(part.others, digits, '+')}" if part.n_others else ""
     return (
         f"Bars: which {kind} make the score {number_text(part.score, digits)} of {label_name}. Largest: "
-        f"{largest or 'none'}; all others {number_text(part.others, digits, '+')}."
+        f"{largest or 'none'}{others}."
     )
 
 
 def _frame(part: Explanation, names: list[str], kind: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            kind: [*names, others_text(part.n_others), "score"],
-            "contribution": np.append(part.contribution, [part.others, part.score]),
-        }
-    )
+    """The bars as rows, those that are drawn: where there are no other terms, there is no bar of them."""
+    others = [(others_text(part.n_others), part.others)] if part.n_others else []
+    rows = [*zip(names, part.contribution.tolist(), strict=True), *others, ("score", part.score)]
+    return pd.DataFrame(rows, columns=[kind, "contribution"])
 
 
 def _voter(data: Dataset, row: int) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import answers, show
 from pages.shared.contribution import by_bin, contribution_bars, held_in_percent, in_percent, in_words
-from pages.shared.settings import settings_text
+from pages.shared.settings import own_lambda_text, settings_text
 from pages.shared.show import FOUR_NUMBERS, MARKS
 from xmlcore.analysis import frequency_bins
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -74,12 +74,14 @@ def contribution_chart(
         figure.update_yaxes(title_font_size=ROOM_FONT, title_text=f"Contribution to<br>{name} (points)")
     of_k = " K is fixed here." if k != answer.K else ""
     sums = f": {bars[RIDGE].sum():.2f} % and, with PS, {bars[RIDGE_PS].sum():.2f} %"
+    own_lambda = own_lambda_text(answer.settings)
+    of_ps = f" {RIDGE_PS} is{own_lambda}." if for_a_room and own_lambda else ""  # on no slider there
     of_psp = f" {show.psp_measured_with(answer)}." if for_a_room else ""
     show.chart(
         figure,
         name=f"contributions_{name.replace('@', '_at_')}",
         caption=f"Rare labels left, frequent ones right. The bars of a colour sum to its {name}"
-        f"{'' if for_a_room else sums}, on {answer.rows_text}.{of_k}{of_psp}",
+        f"{'' if for_a_room else sums}, on {answer.rows_text}.{of_k}{of_ps}{of_psp}",
         alt=f"Contribution to {name} by training frequency, in points: {in_words(bins.names, parts.ridge, parts.ps)}",
         data=lambda: show.bars_table(
             {"training instances": bins.names},

@@ -11,7 +11,7 @@ import streamlit as st
 from xmlcore.toy import EXAMPLE, ToyExample, WorkedExample, work_through
 
 NEW = "new"
-CELL_WIDTH = 62
+CELL_WIDTH = 74  # pixels: beside the sign that a column can be edited, the longest word is not cut
 LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 A_RANGE, B_RANGE = (0.0, 2.0), (0.05, 10.0)
 LARGEST_COUNT = 999

@@ -220,21 +220,24 @@ def curve_table(lines: list[Curve], x_name: str, y_name: str) -> pd.DataFrame:
     return pd.concat(parts) if parts else pd.DataFrame(columns=["variant", "rows", x_name, f"{y_name} (%)"])
 
 
-def told(answer: Answer) -> str:
-    """What an answer's numbers are of, for a file: data set, rows, setting and ruler."""
-    title, settings = answer.model.shown_title, settings_text(answer.settings)
-    return f"{title}, {answer.rows_text}, {settings}; {psp_measured_with(answer)}"
+def told(answer: Answer, system: str = RIDGE) -> str:
+    """What a system's numbers beside an answer are of, for a file: data set, rows, setting and ruler.
+
+    Of another system than our two variants nobody knows the setting: the sidebar's is not its own.
+    """
+    at = f", {settings_text(answer.settings)}" if system in SYMBOLS else ""
+    return f"{answer.model.shown_title}, {answer.rows_text}{at}; {psp_measured_with(answer)}"
 
 
 def bars_table(
     rows: dict[str, object], what: str, *shown: tuple[Answer | None, dict[str, np.ndarray] | None]
 ) -> pd.DataFrame:
-    """Bars of both variants as rows, at the present setting and, where there is one, at the held one.
+    """Bars of each system as rows, at the present setting and, where there is one, at the held one.
 
     rows: what is known of each bin, by column. what: the bars' number with its unit. shown: answers with their bars.
     """
     return pd.concat(
-        pd.DataFrame({**rows, "variant": variant, what: values, "setting": told(answer)})
+        pd.DataFrame({**rows, "variant": variant, what: values, "setting": told(answer, variant)})
         for answer, bars in shown
         if answer is not None
         for variant, values in bars.items()
@@ -344,11 +347,10 @@ def _delta(difference: float) -> dict[str, str]:
 
 
 def psp_measured_with(answer: Answer) -> str:
-    """What PSP is measured with, in words."""
-    data, settings = answer.dataset, answer.settings
-    A, B = (settings.A, settings.B) if settings.tie_metric else (data.A, data.B)
-    which = "the sliders' " if settings.tie_metric else ""
-    return f"PSP measured with {which}A = {A:g}, B = {B:g}{'' if settings.tie_metric else ' at any setting'}"
+    """What PSP is measured with, in words: at a held setting too, that is the present ruler."""
+    A, B = answer.metric_AB or (answer.dataset.A, answer.dataset.B)
+    which, when = ("the sliders' ", "") if answer.metric_AB else ("", " at any setting")
+    return f"PSP measured with {which}A = {A:g}, B = {B:g}{when}"
 
 
 def notes(answer: Answer) -> None:

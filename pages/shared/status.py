@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.shared import answers, behind, frame, model
 from pages.shared.settings import Settings
-from xmlcore.units import beside_estimate, counted
+from xmlcore.units import beside_estimate, counted, in_seconds
 
 HELP = (
     "The smaller of two tables, XᵀX (features by features) or XXᵀ (instances by instances), is factorised once, into "
@@ -31,8 +31,8 @@ def line(settings: Settings) -> None:
     def told() -> None:
         matrix, progress, task = f"{of.form}, {of.size:,} × {of.size:,}", of.progress, of.task
         if of.ready:
-            how = "read from the cache on disk" if progress.from_cache else f"factorised in {progress.seconds:.1f} s"
-            matrix += f", {how}"
+            made = f"factorised in {in_seconds(progress.seconds)}"
+            matrix += f", {'read from the cache on disk' if progress.from_cache else made}"
         elif not of.begun:
             matrix += ", not factorised yet: that begins after the first answer"
         elif progress.error:
@@ -43,7 +43,7 @@ def line(settings: Settings) -> None:
             stage, taken = (task.message, task.elapsed) if task else (progress.stage, progress.seconds)
             about = beside_estimate(taken, task.estimate) if task and task.estimate else ""
             matrix += f", being factorised for {taken:.0f} s{about} ({stage}); until then by Cholesky"
-        took = f"{seconds:.2f} s" if seconds >= 0.01 else "less than 0.01 s"
+        took = in_seconds(seconds, digits=2)
         told_last = f" Last answer in {took}, on {counted(of.dataset.n_test, 'test instance')}." if answered else ""
         st.caption(f"{matrix}.{told_last}", help=HELP)
         if waiting and task:

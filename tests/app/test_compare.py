@@ -13,7 +13,7 @@ from pages.shared import model as models
 from pages.shared.settings import Settings
 from tests.app.helpers import start
 from xmlcore import DataError, baselines, precision_at_k
-from xmlcore.figures import RIDGE_PS
+from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.predictions import Predictions, predictions_from_scores, write_predictions
 
 
@@ -82,6 +82,14 @@ def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agree
     app.segmented_control(key="compare_contribution_to").set_value("PSP@K").run()
     assert not app.exception
     assert any("the bars of a system sum to its PSP@5" in each.value for each in app.caption)
+
+
+def test_in_a_file_another_systems_bars_do_not_claim_our_setting(answer):
+    bars = {RIDGE: np.ones(1), RIDGE_PS: np.ones(1), "theirs.npz": np.ones(1)}
+    table = show.bars_table({"training instances": ["1"]}, "points", (answer, bars)).set_index("variant")
+    title, ruler = "Debtags, 6,131 test instances", "; PSP measured with A = 0.55, B = 1.5 at any setting"
+    assert table["setting"][RIDGE] == table["setting"][RIDGE_PS] == f"{title}, λ = 3, A = 0.55, B = 1.5{ruler}"
+    assert table["setting"]["theirs.npz"] == f"{title}{ruler}"
 
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():

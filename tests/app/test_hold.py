@@ -1,7 +1,11 @@
 """A held setting: a ghost to compare with, measured with the present ruler."""
 
+from dataclasses import replace
+
 import pytest
 
+from pages.shared import answers, show
+from pages.shared.settings import Settings
 from tests.app.helpers import start
 
 
@@ -40,6 +44,15 @@ def test_a_held_setting_is_measured_with_the_present_ruler(held_tie):
     psp, psp_ps = app.metric[3], app.metric[9]
     assert (psp.label, psp.delta) == ("PSP@1", "±0.00")  # XML-ridge does not depend on A
     assert psp_ps.delta != "±0.00"
+
+
+def test_a_file_names_the_present_ruler_for_the_held_setting_too():
+    now = Settings("Debtags", A=0.9, B=1.0, tie_metric=True)
+    held = replace(now, A=0.3, B=1.5, tie_metric=False)
+    for settings, ruler in ((now, "the sliders' A = 0.9, B = 1"), (held, "A = 0.55, B = 1.5 at any setting")):
+        answer = answers._answer(held, answers.metric_AB_of(settings))
+        own = "Debtags, 6,131 test instances, λ = 3, A = 0.3, B = 1.5"
+        assert show.told(answer) == f"{own}; PSP measured with {ruler}"
 
 
 def test_no_difference_is_neither_a_rise_nor_a_fall():

@@ -145,6 +145,28 @@ def test_the_score_of_a_label_outside_of_both_lists_has_digits_of_its_own():
     assert "scores 2.00e−05, the sum" in why._told(answer, label, RIDGE, parts[0], digits)
 
 
+def test_the_rows_of_the_file_and_what_is_told_of_the_bars_are_the_bars_that_are_drawn(monkeypatch):
+    answer, drawn = answer_at(SAME), {}
+    monkeypatch.setattr(why.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
+    subject = subject_of_row(answer, 3)
+    parts = explain(answer, subject, 0, RIDGE)
+    assert not parts[0].n_others  # it has a few words only
+    assert parts[1].n_others
+    why._charts(answer, subject, 0, RIDGE, parts, ".3f")
+    for figure, told in drawn.values():
+        table, (trace,) = told["data"](), figure.data
+        assert table["contribution"].tolist() == list(trace.x)
+        assert table.iloc[:, 0].tolist() == list(figure.layout.yaxis.ticktext)
+        assert ("other" in told["alt"]) == any("other" in text for text in figure.layout.yaxis.ticktext)
+
+
+def test_the_lambda_that_ps_has_of_its_own_is_written_with_all_of_its_digits():
+    answer = answer_at(replace(OWN, reg_lambda_ps=1234567.8))
+    subject = subject_of_row(answer, 3)
+    parts = explain(answer, subject, 0, RIDGE_PS)
+    assert "its own λ = 1234567.8:" in why._told(answer, 0, RIDGE_PS, parts[0], {RIDGE_PS: ".3f"})
+
+
 def test_where_ps_has_a_lambda_of_its_own_not_weighting_alone_is_named():
     answer = answer_at(OWN)
     own, its = lambda_text(OWN.reg_lambda), lambda_text(OWN.reg_lambda_ps)

@@ -176,6 +176,13 @@ def test_the_search_says_what_can_be_searched(changes, label, example, told, not
     assert find._nothing_found(answer, "zyzzyva", "most labels") == find._nothing_found(answer, "zyzzyva", "any")
 
 
+def test_what_was_not_found_is_told_in_a_whole_sentence():
+    answer = answer_at(SAME)
+    assert find._nothing_found(answer, "", "all wrong") == "There is none where all is wrong, of 30 test instances."
+    assert "of those test instances where all is wrong. A word" in find._nothing_found(answer, "zyzzyva", "all wrong")
+    assert "where a tail label was missed, of" in find._nothing_found(answer, "", "a tail label was missed")
+
+
 @pytest.mark.parametrize("settings", [SAME, OWN])
 def test_lists_say_what_the_evaluation_counted_and_where_each_label_stood_in_the_other(settings):
     answer = answer_at(settings)

@@ -13,9 +13,10 @@ from pages.shared import learn_example, learn_steps
 from pages.shared.learn_questions import DATA, QUESTIONS
 from pages.shared.learn_steps import STEPS
 from pages.shared.settings import LINK_KEY, Settings, link, refusals
-from tests.app.helpers import start
+from tests.app.helpers import start, texts
 from xmlcore import Evaluation, RidgeFactorization, evaluate_scores, inverse_propensity, load_dataset, top_k
 from xmlcore.analysis import contributions, frequency_bins
+from xmlcore.figures import RIDGE_PS
 from xmlcore.toy import EXAMPLE
 
 DOUBLINGS = [0.25 * 2**i for i in range(9)]
@@ -297,3 +298,10 @@ def test_the_objective_is_lowest_at_the_sliders_lambda():
 )
 def test_a_number_that_is_not_zero_is_never_shown_as_zero(value, shown):
     assert learn_steps._number(value) == shown
+
+
+def test_the_lecture_tells_at_which_lambda_ps_stands_where_its_slider_does_not_move_it():
+    app = start(own_lambda_ps="true", reg_lambda_ps="24").switch_page("pages/lecture.py").run()
+    assert f"{RIDGE_PS} is at λ = 24." in texts(app)
+    app.sidebar.toggle(key="own_lambda_ps").set_value(False).run()
+    assert f"{RIDGE_PS} is at" not in texts(app)

@@ -178,6 +178,14 @@ def test_start_over_also_undoes_what_the_tables_on_the_screen_show_and_the_next_
     both("3", "13")
 
 
+@pytest.mark.parametrize("width", [390, 1280, 1440])
+def test_the_ways_back_and_on_stand_side_by_side(server, visit, width):
+    page = visit(f"{server.url}/learn", width=width)
+    before, after = (page.get_by_role("button", name=name).bounding_box() for name in ("← Previous", "Next →"))
+    assert before["y"] == after["y"]
+    assert before["x"] < after["x"] < width
+
+
 def test_a_step_shows_the_sliders_that_it_uses_beside_their_numbers_and_the_others_keep_their_values(server, visit):
     page = visit(f"{server.url}/learn?part=Eigenvalues&toy_A=0")
     names = [f"{symbol} of the example" for symbol in "λAB"]

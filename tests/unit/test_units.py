@@ -1,6 +1,6 @@
 import pytest
 
-from xmlcore.units import beside_estimate, counted, in_units
+from xmlcore.units import beside_estimate, counted, in_seconds, in_units
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,8 @@ def test_one_thing_is_not_counted_as_several():
 def test_an_estimate_that_has_passed_is_told_as_passed():
     assert beside_estimate(7, 90.2) == " of about 90 s, an estimate"
     assert beside_estimate(202, 78.4) == ", longer than the estimate of 78 s"
+
+
+def test_a_time_is_never_told_as_none():
+    assert [in_seconds(seconds) for seconds in (0.0, 0.04, 0.1, 3.21)] == ["less than 0.1 s"] * 2 + ["0.1 s", "3.2 s"]
+    assert [in_seconds(seconds, digits=2) for seconds in (0.004, 0.0123)] == ["less than 0.01 s", "0.01 s"]
