@@ -131,7 +131,11 @@ def head_torso_and_tail() -> None:
             caption=caption,
             alt="Points on logarithmic axes: training instances of each label by rank, with the cuts as lines",
             data=lambda: pd.DataFrame(
-                {"label": dataset.every_label_name(), "training instances": dataset.label_counts}
+                {
+                    "label": dataset.every_label_name(),
+                    "training instances": dataset.label_counts,
+                    "of": answer.model.shown_title,
+                }
             ).sort_values("training instances", ascending=False, kind="stable"),
         )
     with right:

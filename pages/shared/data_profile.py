@@ -161,7 +161,7 @@ def charts(model: Model) -> None:
             name="frequency_profile",
             caption=caption,
             alt="Points on logarithmic axes: training instances of each label against its rank",
-            data=partial(_frequency_table, data),
+            data=partial(_frequency_table, model),
         )
     with right:
         show.chart(
@@ -170,23 +170,25 @@ def charts(model: Model) -> None:
             caption=f"Training instances have {found.train.labels.mean:.2f} labels on average, test instances "
             f"{found.test.labels.mean:.2f}.",
             alt="Lines: share of training and test instances that have each number of labels",
-            data=partial(_labels_table, found),
+            data=partial(_labels_table, model),
         )
 
 
-def _frequency_table(data: Dataset) -> pd.DataFrame:
-    found = profile_of(data)
+def _frequency_table(model: Model) -> pd.DataFrame:
+    found = profile_of(model.full)
     table = pd.DataFrame(
         {
-            "label": data.every_label_name(),
+            "label": model.full.every_label_name(),
             "training instances": found.label_counts,
             "test instances": found.test_counts,
+            "of": model.shown_title,
         }
     )
     return table.sort_values("training instances", ascending=False, kind="stable")
 
 
-def _labels_table(found: Profile) -> pd.DataFrame:
+def _labels_table(model: Model) -> pd.DataFrame:
+    found = profile_of(model.full)
     train, test = found.train.instances_by_labels, found.test.instances_by_labels
     width = max(len(train), len(test))
     return pd.DataFrame(
@@ -194,6 +196,7 @@ def _labels_table(found: Profile) -> pd.DataFrame:
             "labels": np.arange(width),
             "training instances": np.pad(train, (0, width - len(train))),
             "test instances": np.pad(test, (0, width - len(test))),
+            "of": model.shown_title,
         }
     )
 
@@ -201,10 +204,11 @@ def _labels_table(found: Profile) -> pd.DataFrame:
 def pairs(model: Model) -> None:
     """The labels that go together."""
     frame.refuse_others(pair_order=PAIR_ORDERS)
-    frame.fragment(_pairs)(model.full)
+    frame.fragment(_pairs)(model)
 
 
-def _pairs(data: Dataset) -> None:
+def _pairs(model: Model) -> None:
+    data = model.full
     st.header("Labels that go together")
     chosen = st.segmented_control(
         "Strongest pairs",
@@ -252,6 +256,7 @@ def _pairs(data: Dataset) -> None:
                 "and label": [second for _, second in labels],
                 "training instances with both": found.together,
                 "overlap (%)": 100 * found.jaccard,
+                "of": model.shown_title,
             }
         ),
     )

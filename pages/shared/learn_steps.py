@@ -91,7 +91,7 @@ def _ties(bench: Bench) -> str:
 
 
 def _scores_chart(bench: Bench) -> None:
-    labels, w = list(bench.example.labels), bench.worked
+    labels, w, at = list(bench.example.labels), bench.worked, bench.parameters
     st.markdown(_verdict(bench))
     values = {RIDGE: w.scores, RIDGE_PS: w.scores_ps}
     show.chart(
@@ -104,7 +104,9 @@ def _scores_chart(bench: Bench) -> None:
         + "; ".join(
             f"{label} {s:.2f}, with PS {p:.2f}" for label, s, p in zip(labels, w.scores, w.scores_ps, strict=True)
         ),
-        data=lambda: pd.DataFrame({"label": labels, "score": w.scores, "score with PS": w.scores_ps}),
+        data=lambda: pd.DataFrame({"label": labels, "score": w.scores, "score with PS": w.scores_ps}).assign(
+            **{"lambda": at.reg_lambda, "A": at.A, "B": at.B, "of": "the example of Learn"}
+        ),
     )
 
 

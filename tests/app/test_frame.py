@@ -29,10 +29,18 @@ def test_the_sidebar_survives_two_changes_and_a_change_of_page():
 
 
 @pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.title)
-def test_every_page_runs_without_an_exception(entry):
+def test_every_page_runs_without_an_exception_and_each_row_of_its_files_says_what_it_is_of(entry, monkeypatch):
+    files, drawn = {}, show.chart
+    monkeypatch.setattr(
+        show, "chart", lambda *args, **told: [files.update({told["name"]: told["data"]()}), drawn(*args, **told)]
+    )
     app = start().switch_page(entry.path).run()
     assert not app.exception
     assert sidebar_labels(app) >= {"λ", "A", "B", "K"}
+    for name, table in files.items():
+        rows = table.to_csv(index=False, header=False).splitlines()
+        of = "the example of Learn" if name == "toy_scores" else "Debtags"
+        assert all(of in row for row in rows), name
 
 
 def test_every_preset_of_the_field_can_be_chosen_by_its_data_set_and_stays_chosen():
