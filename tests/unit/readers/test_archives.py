@@ -73,6 +73,11 @@ def test_an_archive_holds_the_same_data_set_as_its_folder(put, name, content):
     assert ds.fingerprint == plain.fingerprint
 
 
+def test_names_in_another_encoding_are_told_as_what_a_page_can_show(put):
+    old = tarred({"train.txt": "0 0:1\n1 1:1\n", "caf\udce9.dat": "x"})  # as tar keeps the byte of a Latin letter
+    assert "Not used: caf?.dat." in read(put("a.tar", old)).notes[0]
+
+
 def test_gzipped_files_are_read_alone_several_and_in_folders(put):
     paths = [put(f"z/{name.split('/')[1]}.gz", gzip.compress(text.encode())) for name, text in FILES.items()]
     assert read(paths).n_test == 1
@@ -161,6 +166,15 @@ def long_header() -> bytes:
     return out.getvalue()
 
 
+def negative() -> bytes:
+    """A tar file whose first member says that it has −512 bytes: whoever goes on from there reads it for ever."""
+    raw = bytearray(tarred({"train.txt": "0 0:1\n"}))
+    raw[124:136] = tarfile.itn(-512, 12, tarfile.GNU_FORMAT)
+    raw[148:156] = b" " * 8
+    raw[148:156] = b"%06o\0 " % sum(raw[:512])
+    return bytes(raw)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -180,6 +194,7 @@ def long_header() -> bytes:
         ("a.gz", gzip.compress(b"0" * 20_000_000, mtime=0), "a.gz expands to more than 200 times its size"),
         ("a.tar.gz", tarred({"t": b"0" * 20_000_000}, "w:gz"), "a.tar.gz expands to more than 200 times its size"),
         ("a.zip", lying(100), "a.zip is damaged or cut short"),
+        ("a.tar", negative(), "a.tar is damaged (a member of size -512)"),
         ("a.tar.gz", long_header(), "a.tar.gz has a header of 20000"),
         ("a.zip", zipped(FILES)[:-30], "a.zip"),
         ("a.gz", gzip.compress(b"0 0:1\n" * 1000, mtime=0)[:-12], "a.gz is damaged or cut short"),

@@ -191,6 +191,8 @@ def test_halves_of_surrogate_pairs_are_replaced(put):
     lines = '{"text": "aa \\ud800", "labels": ["\\udfff"]}\n{"text": "aa", "labels": []}\n'
     ds = read([put("train.jsonl", lines), put("test.jsonl", lines)])
     assert (ds.train_texts[0], ds.label_names[0]) == ("aa ?", "?")
+    ones = '{"text": "aa", "\\ud800": 1, "b": 0}\n'
+    assert read([put("train.jsonl", ones), put("test.jsonl", ones)]).label_names.tolist() == ["?"]
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,18 @@ def test_a_data_set_is_called_after_its_files_unless_a_name_is_given(put, names,
     assert read(paths, name="mine").name == "mine"
 
 
+def test_a_name_that_no_page_can_show_is_told_without_what_it_cannot(put):
+    path = put("caf\udce9.txt", "0 0:1\n1 1:1\n")  # a byte that is not UTF-8, as Python gives it
+    ds = read(path)
+    assert (ds.name, ds.source) == ("caf?", "caf?, read as: Extreme Classification Repository, text.")
+    folder = put("s/dataset.json", '{"name": "a\\ud800"}').parent
+    put("s/train.txt", "0 0:1\n1 1:1\n")
+    put("s/\udce9", "x")
+    ds = read(folder)
+    assert ds.name == "a?"
+    assert "Not used: ?." in ds.notes[0]
+
+
 def test_validation_files_and_notes_beside_the_data_are_left_alone(put):
     folder = put("s/train.txt", "0 0:1\n1 1:1\n").parent
     for name, content in (("test.txt", "0 1:1\n"), ("valid.txt", "0 0:1\n"), ("README.md", "read me\n")):
