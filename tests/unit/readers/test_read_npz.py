@@ -90,6 +90,40 @@ def test_dense_features_alone_are_x_itself(folder):
     np.testing.assert_array_equal(ds.X_train, np.arange(36.0).reshape(12, 3))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_large_dense_file_is_read_as_a_small_one_is(folder, monkeypatch, order):
+    made = [np.random.default_rng(0).random((rows, 3)).astype(np.float32, order=order) for rows in (12, 5)]
+    for short, X in zip(("trn", "tst"), made, strict=True):
+        (folder / f"X.{short}.npz").unlink()
+        np.save(folder / f"X.{short}.npy", X)
+    monkeypatch.setattr("xmlcore.readers.arrays._MAP_FROM", 100)
+    ds = read(folder)
+    for path in folder.glob("X.*"):
+        path.unlink()
+    np.testing.assert_array_equal(ds.X_train, made[0])
+    np.testing.assert_array_equal(ds.X_test, made[1])
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (np.zeros((12, 3, 2)), "holds float64 of shape (12, 3, 2); expected numbers in rows and columns"),
+        (np.zeros(12), "holds float64 of shape (12,); expected numbers in rows and columns"),
+        (np.zeros((12, 3), "U2"), "holds <U2 of shape (12, 3); expected numbers in rows and columns"),
+        (np.zeros((12, 3), complex), "holds complex128; expected plain numbers"),
+        (np.zeros(12, [("a", "f4")]), "holds [('a', '<f4')]; expected plain numbers"),
+        (np.zeros((12, 9)), "has 9 columns; expected at most 8"),
+    ],
+)
+@pytest.mark.parametrize("map_from", [0, 10**9])
+def test_arrays_that_are_no_features_are_refused(folder, refusal, monkeypatch, X, expected, map_from):
+    monkeypatch.setattr("xmlcore.readers.arrays._MAP_FROM", map_from)
+    for short in ("trn", "tst"):
+        (folder / f"X.{short}.npz").unlink()
+        np.save(folder / f"X.{short}.npy", X)
+    assert refusal(folder, limits=replace(LIMITS, max_columns=8)) == f"X.trn.npy: {expected}"
+
+
 def test_embeddings_beside_sparse_features_become_further_blocks(folder):
     for kind, width in (("bert", 3), ("xlnet", 2)):
         for short, rows in (("trn", 12), ("tst", 5)):
@@ -116,6 +150,11 @@ def test_groups_that_are_neither_whole_numbers_nor_texts_are_refused(folder, ref
     for groups, expected in ((np.ones(12), "holds float64 of shape"), (no_character, "cannot be read as arrays")):
         np.save(folder / "groups.trn.npy", groups)
         assert refusal(folder).startswith(f"groups.trn.npy: {expected}")
+
+
+def test_groups_of_another_number_of_instances_are_refused(folder, refusal):
+    np.save(folder / "groups.trn.npy", np.arange(11))
+    assert refusal(folder) == "groups.trn.npy: holds 11 groups for 12 instances"
 
 
 def test_an_embedding_for_one_side_only_is_refused(folder, refusal):
@@ -227,6 +266,19 @@ def damaged(kind: str) -> bytes:
         arrays["data"] = np.array(["a"] * X.nnz)
     if kind == "form":
         arrays["format"] = np.array(b"dia")
+    if kind == "float":
+        arrays["indices"] = arrays["indices"] * 1.0
+    if kind == "table":
+        arrays["indices"] = arrays["indices"][:, None]
+    if kind.startswith("coo"):
+        row = np.repeat(np.arange(12), np.diff(X.indptr))
+        arrays = {"format": np.array(b"coo"), "data": X.data, "row": row, "col": X.indices, "shape": arrays["shape"]}
+    if kind == "coo row":
+        arrays["row"][-1] = 12
+    if kind == "coo short":
+        arrays["col"] = arrays["col"][:-1]
+    if kind == "coo twice":
+        arrays["col"] = np.where(row == row[0], 0, X.indices)
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()[:-40] if kind == "cut" else out.getvalue()
@@ -247,6 +299,11 @@ def damaged(kind: str) -> bytes:
         ("missing", "without indptr"),
         ("text", "arrays of the wrong kind"),
         ("form", "in the form 'dia'; expected csr, csc or coo"),
+        ("float", "holds indices that are no whole numbers"),
+        ("table", "arrays of the wrong kind"),
+        ("coo row", "is no valid sparse matrix"),
+        ("coo short", "is no valid sparse matrix"),
+        ("coo twice", "names 1 column twice in one row"),
         ("cut", "cannot be read as arrays"),
     ],
 )
