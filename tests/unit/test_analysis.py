@@ -164,6 +164,10 @@ def test_other_systems_hits_contribute_by_the_same_rule_and_sum_to_their_metric(
     [
         (lambda e, Y: frequency_bins(np.array([1]), "threes"), "kind is 'threes'"),
         (lambda e, Y: frequency_bins(np.array([2, -1])), "label_counts holds -1; expected whole numbers"),
+        (lambda e, Y: frequency_bins(np.array([0.5])), "label_counts holds 0.5; expected whole numbers"),
+        (lambda e, Y: frequency_bins(np.array([2.0**64])), "label_counts holds 1.84467e\\+19; expected whole"),
+        (lambda e, Y: frequency_bins(np.array([])), r"label_counts has shape \(0,\)"),
+        (lambda e, Y: head_torso_tail(np.ones((2, 2)), 1, 2), r"label_counts has shape \(2, 2\)"),
         (lambda e, Y: frequency_bins(np.array([1]), "shares", 0), "n_shares is 0"),
         (lambda e, Y: head_torso_tail(np.array([1]), 5, 4), "head_from is 4; expected a whole number of at least 5"),
         (lambda e, Y: contributions(e, 2, "precision", np.ones(20), frequency_bins(np.ones(20))), "k is 2"),

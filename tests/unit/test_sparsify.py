@@ -64,6 +64,16 @@ def test_each_point_equals_a_dense_W_with_its_small_entries_set_to_zero(weighted
     assert all(value == 1 for name in full for value in points[2].relative[name].values())
 
 
+def test_a_share_beyond_what_is_not_zero_keeps_all_of_that():
+    fac, *_ = problem()
+    W = fac.weights(0.5)
+    W[:20] = 0  # as those of features that no training instance has
+    sizes = weight_sizes(fac, 0.5, W=W)
+    assert sizes.threshold(1.0) == 0
+    assert sizes.kept(0.0) == sparse_weights(fac, sizes, 0.0, W=W).nnz == np.count_nonzero(W)
+    assert sizes.threshold(0.3) > 0
+
+
 @given(seed=st.integers(0, 1000), share=st.floats(0.001, 1))
 @settings(max_examples=40, deadline=None)
 def test_the_threshold_keeps_the_share_asked_for_to_one_part_in_four_thousand(seed, share):
@@ -125,6 +135,13 @@ def test_the_exported_weights_are_read_by_scipy_and_rank_as_they_are(tmp_path, m
         assert file["feature_names"].tolist() == features
         assert file["label_names"].tolist() == labels
         assert json.loads(str(file["settings"])) == settings
+
+
+def test_an_open_file_is_written_to_as_a_path_is(tmp_path):
+    W = sparse.csr_array(np.eye(2, dtype=np.float32))
+    with (tmp_path / "weights").open("wb") as file:
+        save_sparse_weights(file, W, label_names=["a", "b"])
+    assert (sparse.load_npz(tmp_path / "weights") != W).nnz == 0
 
 
 def test_numpys_numbers_in_the_settings_are_plain_numbers_in_the_file(tmp_path):
@@ -234,6 +251,12 @@ def test_debtags_keeps_its_metrics_at_a_fiftieth_of_w():
         (lambda fac, X, Y, sizes: sizes.kept("1"), "threshold is '1'"),
         (lambda fac, X, Y, sizes: sparse_weights(fac, sizes, np.nan), "threshold is nan"),
         (lambda fac, X, Y, sizes: compress(fac, sizes, 0.5, X, make_ruler(Y, None, 1), {}, (1,)), "full lacks"),
+        (
+            lambda fac, X, Y, sizes: compress(
+                fac, sizes, 0.5, X, make_ruler(Y, None, 1), {m: {1: 1} for m in METRICS}, (1,)
+            ),
+            "shares is 0.5; expected a sequence",
+        ),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 0.0), "reg_lambda is 0"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, -1.0, W=fac.weights(1.0)), "reg_lambda is -1"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, W=sparse.csr_array(fac.weights(1.0))), r"W has shape \(\)"),

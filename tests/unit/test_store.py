@@ -16,7 +16,7 @@ from scipy import sparse
 from tests.full_disk import full_disk
 from tests.unit.helpers import leftovers
 from xmlcore.checks import DataError
-from xmlcore.store import Store, StoreError, default_folder, get_features, put_features
+from xmlcore.store import Store, StoreError, default_folder, get_features, put_all_features, put_features
 
 
 @pytest.fixture
@@ -101,6 +101,26 @@ def test_another_instance_on_the_folder_sees_the_entry(store):
     arrays, meta = Store(store.folder).get("k")
     np.testing.assert_array_equal(arrays["a"], NUMBERS)
     assert meta == {"σ": 3}
+
+
+def test_clear_spares_what_is_in_use_and_removes_what_cannot_be_read(store):
+    for key in ("factorisation 1", "factorisation 2", "features 1"):
+        store.put(key, {"a": NUMBERS})
+    damaged = entry_files(store, "*/manifest.json")[0]
+    kept = {"factorisation 1", "factorisation 2"} - {json.loads(damaged.read_bytes())["entry"]["key"]}
+    damaged.write_bytes(b"")
+    store.clear(spared=["factorisation", "none"])
+    assert {entry.key for entry in store.entries()} == kept
+    assert len(list((store.folder / "store").iterdir())) == len(kept)
+
+
+def test_parts_that_do_not_fit_the_cache_all_at_once_are_refused(tmp_path):
+    X, Y = np.ones((100, 100), np.float32), sparse.csr_array(np.eye(100, dtype=np.float32))
+    put_all_features(Store(tmp_path / "large"), {"X": X, "Y": Y})
+    np.testing.assert_array_equal(get_features(Store(tmp_path / "large"), "X"), X)
+    for max_bytes, message in ((20_000, "X was not cached"), (42_000, "the data does not fit all at once")):
+        with pytest.raises(DataError, match=message):
+            put_all_features(Store(tmp_path / str(max_bytes), max_bytes=max_bytes), {"X": X, "Y": Y})
 
 
 def test_size_is_what_the_files_take_and_clear_leaves_nothing(store):
