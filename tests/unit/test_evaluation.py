@@ -44,12 +44,12 @@ def assert_same(a: VariantResult, b: VariantResult):
 
 @pytest.mark.parametrize("budget", [1, 2000, None])
 @pytest.mark.parametrize("reg_lambda_ps", [None, 40.0])
-def test_both_variants_equal_a_float64_solve_whatever_the_block_size(problem, budget, reg_lambda_ps):
+@pytest.mark.parametrize("with_features", [False, True])
+def test_both_variants_equal_a_float64_solve_whatever_the_block_size(problem, budget, reg_lambda_ps, with_features):
     X, Y, X_new, Y_new, theta, theta0 = problem
     fac = RidgeFactorization.fit(X, Y)
-    result = evaluate(
-        fac, fac.project(X_new), Y_new, 3.0, theta, theta0, reg_lambda_ps=reg_lambda_ps, memory_budget=budget
-    )
+    options = {"reg_lambda_ps": reg_lambda_ps, "X_new": X_new if with_features else None, "memory_budget": budget}
+    result = evaluate(fac, fac.project(X_new), Y_new, 3.0, theta, theta0, **options)
     assert (result.ks, result.n_rows, result.reg_lambda) == ((1, 3, 5), 33, 3.0)
     assert result.reg_lambda_ps == (reg_lambda_ps or 3.0)
     expected = {
