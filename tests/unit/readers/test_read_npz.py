@@ -227,6 +227,34 @@ def test_of_several_sparse_kinds_one_is_used_and_dense_kinds_are_blocks(folder):
     assert "Other sparse features were left out: bow." in ds.notes
 
 
+def test_texts_of_another_number_of_instances_are_left_out_with_a_note(folder):
+    (folder / "X.trn.txt").write_text("only one\n")
+    ds = read(folder)
+    assert ds.train_texts is None
+    assert ds.notes == ("X.trn.txt has 1 line for 12 instances and was left out.",)
+
+
+def test_features_and_labels_that_are_none_or_differ_from_side_to_side_are_refused(folder, refusal):
+    made = matrices()
+    for name, changed, expected in (
+        ("X", lambda M, n: M[:, :0], "the data set has no features; expected at least one"),
+        ("Y", lambda M, n: M[:, :0], "the data set has no labels; expected at least one"),
+        ("X", lambda M, n: M[:, :n].toarray(), "dense features have 3 columns in train and 4 in test"),
+    ):
+        for side, width in (("trn", 3), ("tst", 4)):
+            M = changed(made[f"{name}.{side}"], width)
+            path = folder / f"{name}.{side}.npz"
+            sparse.save_npz(path, M) if sparse.issparse(M) else np.savez(path, M)
+        assert refusal(folder) == expected
+        for side in ("trn", "tst"):
+            sparse.save_npz(folder / f"{name}.{side}.npz", made[f"{name}.{side}"])
+    np.save(folder / "Y.trn.npy", made["Y.trn"].toarray())
+    assert refusal(folder) == "Y.trn.npy and Y.trn.npz both hold labels; expected one of them"
+    for path in folder.glob("Y.trn.*"):
+        path.unlink()
+    assert refusal(folder) == "Y.tst.npz: labels for testing but none for training; expected such as Y.trn.npz"
+
+
 def test_rows_of_features_and_labels_that_differ_are_refused_with_both_files(folder, refusal):
     sparse.save_npz(folder / "Y.trn.npz", matrices()["Y.trn"][:11])
     assert refusal(folder) == "X.trn.npz has 12 rows and Y.trn.npz 11; expected the same number"

@@ -125,6 +125,21 @@ def test_a_data_set_is_called_after_its_files_unless_a_name_is_given(put, names,
     assert read(paths, name="mine").name == "mine"
 
 
+def test_names_and_texts_of_another_number_are_left_out_with_a_note(put):
+    for name in ("train.txt", "test.txt"):
+        folder = put(f"s/{name}", "1 0:1\n0 1:1\n").parent
+    for name in ("feature_names.txt", "label_names.txt", "train_names.txt", "test_names.txt"):
+        put(f"s/{name}", "a\n" if name != "test_names.txt" else "a\nb\n\n")
+    ds = read(folder)
+    assert (ds.feature_names, ds.label_names, ds.train_names) == (None, None, None)
+    assert ds.test_names.tolist() == ["a", "b"]
+    assert sorted(ds.notes) == [
+        "feature_names.txt has 1 name for 2 features and was left out.",
+        "label_names.txt has 1 name for 2 labels and was left out.",
+        "train_names.txt has 1 name for 2 instances and was left out.",
+    ]
+
+
 def test_a_name_that_no_page_can_show_is_told_without_what_it_cannot(put):
     path = put("caf\udce9.txt", "0 0:1\n1 1:1\n")  # a byte that is not UTF-8, as Python gives it
     ds = read(path)
