@@ -64,6 +64,32 @@ def test_each_point_equals_a_dense_W_with_its_small_entries_set_to_zero(weighted
     assert all(value == 1 for name in full for value in points[2].relative[name].values())
 
 
+@pytest.mark.parametrize("memory_budget", [1, 1 << 30])
+def test_where_most_labels_are_masked_the_others_alone_are_ranked(memory_budget):
+    fac, X, Y, _ = problem()
+    fac = replace(fac, memory_budget=memory_budget)
+    masked = np.random.default_rng(0).random(Y.shape) < 0.8
+    ruler = make_ruler(sparse.csr_array(np.ones(Y.shape, np.float32)), None, 3)  # whatever is ranked is right
+    full = {name: {3: 1.0} for name in METRICS}
+    (point,) = compress(fac, weight_sizes(fac, 0.5), [0.5], X, ruler, full, (3,), exclude=sparse.csr_array(masked))
+    assert point.metrics["precision"][3] == pytest.approx(np.minimum((~masked).sum(axis=1), 3).mean() / 3)
+
+
+def test_an_entry_as_large_as_the_threshold_is_kept():
+    fac, X, Y, _ = problem()
+    W = np.random.default_rng(0).choice([-1, -0.5, -0.25, 0.25, 0.5, 1], (34, 9)).astype(np.float32)
+    sizes, ruler = weight_sizes(fac, 0.5, W=W), make_ruler(Y, None, 3)
+    full = {name: {3: 1.0} for name in METRICS}
+    shares = [np.mean(np.abs(W) >= tau) for tau in (1, 0.5)]
+    points = compress(fac, sizes, shares, X, ruler, full, (3,), W=W)
+    for tau, share, point in zip((1, 0.5), shares, points, strict=True):
+        kept = np.where(np.abs(W) >= tau, W, 0)
+        assert (point.threshold, point.kept, point.kept_share) == (tau, np.count_nonzero(kept), pytest.approx(share))
+        np.testing.assert_array_equal(sparse_weights(fac, sizes, tau, W=W).toarray(), kept)
+        top = top_k(dense(X).astype(np.float32) @ kept, 3)
+        assert point.metrics["precision"][3] == precision_at_k(top, Y, 3)
+
+
 def test_a_share_beyond_what_is_not_zero_keeps_all_of_that():
     fac, *_ = problem()
     W = fac.weights(0.5)
