@@ -171,6 +171,12 @@ def test_a_block_is_sparse_or_dense_on_both_sides():
             a_dataset(X_train=(X, one(X)), X_test=(X[:2], other(X[:2])))
 
 
+def test_a_part_of_the_test_instances_has_the_whole_training_set():
+    part = take_instances(a_dataset(test_texts=["a", "b"], test_names=["c", "d"]), test=np.array([1]))
+    assert (part.n_train, part.n_test, part.test_texts, part.test_names.tolist()) == (3, 1, ["b"], ["d"])
+    assert (part.given_label_counts, part.given_n_train) == (None, None)
+
+
 def test_a_part_of_no_training_instance_says_of_no_other_training_set():
     nothing = a_dataset(X_train=np.eye(0, 4), Y_train=Y[:0])
     assert take_instances(nothing, train=np.arange(0)).given_n_train is None

@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg
 
 from xmlcore.checks import DataError
-from xmlcore.eigen import eigenpairs, lowered, outstanding
+from xmlcore.eigen import FLOAT64_LIMIT, eigenpairs, lowered, outstanding, smallest_reliable_lambda
 from xmlcore.linalg import gram
 
 
@@ -97,6 +97,15 @@ def test_eigenvalues_stand_out_down_to_the_last_that_is_twice_the_next():
     assert outstanding(np.array([1, 1.5, 2, 75])) == 1
     assert outstanding(np.array([1, 20, 21, 30])) == 3
     assert [outstanding(np.array(values)) for values in ([], [5], [1, 2], [1, 3], [1, 1, 9])] == [0, 0, 0, 1, 1]
+
+
+def test_the_smallest_reliable_lambda_is_a_share_of_the_largest_eigenvalue_that_does_not_stand_out():
+    values = np.array([0.5, 2.0, 5e3])
+    assert smallest_reliable_lambda(values, FLOAT64_LIMIT, 0) == pytest.approx(5e-3)
+    assert smallest_reliable_lambda(values, FLOAT64_LIMIT, 1) == pytest.approx(2e-6)
+    assert smallest_reliable_lambda(values, FLOAT64_LIMIT + 1, 1) == pytest.approx(6e-5)
+    assert smallest_reliable_lambda(values * [1, 1, 1e9], FLOAT64_LIMIT, 1) == pytest.approx(0.5)
+    assert smallest_reliable_lambda(values[2:], FLOAT64_LIMIT, 1) == pytest.approx(5e-10)  # nothing but what stands out
 
 
 def test_nothing_but_zeros_has_no_eigenpairs():

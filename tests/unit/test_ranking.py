@@ -129,6 +129,11 @@ def test_the_places_of_labels_are_those_of_the_ranking(seed, labels, few_values)
     assert label_ranks(scores[0] * theta, ranked, masked).tolist() == list(range(1, len(ranked) + 1))
 
 
+def test_without_a_mask_every_label_has_its_place():
+    assert label_ranks(np.array([3.0, 1.0, 3.0, 2.0]), np.array([3, 2, 0])).tolist() == [3, 2, 1]
+    assert label_ranks(np.array([3.0, 1.0]), np.array([1]), np.array([0])).tolist() == [1]
+
+
 @pytest.mark.parametrize(
     ("scores", "labels"),
     [([[0.0, 1.0]], [0]), ([0.0, np.nan], [0]), ([0.0, 1.0], [2]), ([0.0, 1.0], [-1]), ([0.0, 1.0], [0.7])],
