@@ -55,6 +55,19 @@ def test_a_name_of_blanks_is_none():
     ]
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.coo_array, sparse.csc_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float64])
+def test_equal_labels_are_kept_as_ones_and_give_the_same_fingerprint_whatever_holds_them(kind, dtype):
+    given = kind(Y.toarray().astype(dtype))
+    ds = a_dataset(Y_train=given, Y_test=Y[:2])
+    assert ds.fingerprint == a_dataset().fingerprint
+    assert isinstance(ds.Y_train, sparse.csr_array)
+    assert ds.Y_train.dtype == np.float32
+    assert ds.label_counts.tolist() == [2, 2]
+    with pytest.raises(DataError, match="Y_test must hold only 0 and 1; it holds 3"):
+        a_dataset(Y_test=3 * Y[:2])
+
+
 def test_equal_masks_are_kept_as_ones_and_give_the_same_fingerprint_whatever_they_hold():
     pairs = np.array([[0, 1], [1, 1], [0, 0]])
     rows, columns = [1, 0, 1, 1, 2], [1, 1, 0, 0, 0]  # out of order, one pair twice, and a pair with a zero
