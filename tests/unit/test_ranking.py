@@ -93,6 +93,15 @@ def test_products_that_overflow_are_refused(scores):
         top_k_both(np.array([[2.0, 1.0], scores]), np.array([100.0, 1.0]), 2)
 
 
+def test_a_product_that_overflows_is_refused_where_masks_leave_fewer_labels_than_k_too():
+    mask = sparse.csr_array(np.array([[0, 0, 0], [0, 1, 0]]))
+    scores, theta = np.array([[2.0, 1.0, 3.0], [-1e308, 1.0, 2.0]]), np.array([100.0, 1.0, 1.0])
+    with pytest.raises(DataError, match="overflows in row 1"):
+        top_k_both(scores, theta, 3, mask)
+    assert top_k_weighted(scores, theta, 1, mask).tolist() == [[0], [2]]  # far from the first, it changes nothing
+    assert top_k_weighted(scores / 1e3, theta, 3, mask).tolist() == [[0, 2, 1], [2, 0, -1]]
+
+
 @pytest.mark.parametrize(
     ("scores", "theta", "k", "exclude", "message"),
     [
