@@ -71,6 +71,21 @@ def test_an_archive_holds_the_same_data_set_as_its_folder(put, name, content):
     assert recognise(path).format == "xc-text"
     ds = read(path)
     assert ds.fingerprint == plain.fingerprint
+    assert ds.notes == plain.notes
+
+
+def test_folders_that_an_archive_lists_beside_their_files_are_no_files(tmp_path, put):
+    for inner, text in FILES.items():
+        folder = put(inner, text).parent
+    with tarfile.open(tmp_path / "set.tar.gz", "w:gz") as archive:
+        archive.add(folder, "set")
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as archive:
+        for path in (folder, *folder.iterdir()):
+            archive.write(path, path.relative_to(tmp_path))
+    fingerprint = read(folder).fingerprint
+    for name in ("set.tar.gz", "set.zip"):
+        ds = read(tmp_path / name)
+        assert (ds.fingerprint, ds.notes) == (fingerprint, ())
 
 
 def test_names_in_another_encoding_are_told_as_what_a_page_can_show(put):
