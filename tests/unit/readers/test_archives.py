@@ -74,6 +74,15 @@ def test_an_archive_holds_the_same_data_set_as_its_folder(put, name, content):
     assert ds.notes == plain.notes
 
 
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_names_that_are_too_long_for_a_tar_header_are_read(tmp_path, put, form):
+    plain = put("plain/train.txt", FILES["set/train.txt"])
+    with tarfile.open(tmp_path / "set.tar", "w", format=form) as archive:
+        archive.add(plain, f"{'réseau' * 30}/train.txt")
+        archive.add(put("plain/label_names.txt", "a\nb\n"), f"{'réseau' * 30}/label_names.txt")
+    assert read(tmp_path / "set.tar").label_names.tolist() == ["a", "b"]
+
+
 def test_folders_that_an_archive_lists_beside_their_files_are_no_files(tmp_path, put):
     for inner, text in FILES.items():
         folder = put(inner, text).parent
@@ -173,10 +182,11 @@ def lying(size: int) -> bytes:
 
 
 def long_header() -> bytes:
-    info = tarfile.TarInfo("train.txt")
-    info.pax_headers = {"comment": "x" * 2_000_000}
+    first, info = tarfile.TarInfo("test.txt"), tarfile.TarInfo("train.txt")
+    first.size, info.pax_headers = 700, {"comment": "x" * 2_000_000}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(first, io.BytesIO(b"0 0:1\n" * 117))
         archive.addfile(info)
     return out.getvalue()
 

@@ -82,6 +82,13 @@ def test_numbers_of_any_kind_become_float32(folder, dtype):
     np.testing.assert_array_equal(ds.X_train, X.astype(dtype).astype(np.float32))
 
 
+def test_finite_values_whose_sum_is_not_are_read(folder):
+    X = np.full((12, 2), 3e38, np.float32)
+    np.savez(folder / "X.trn.npz", X)
+    np.savez(folder / "X.tst.npz", X[:5])
+    np.testing.assert_array_equal(read(folder).X_train, X)
+
+
 def test_dense_features_alone_are_x_itself(folder):
     for short, rows in (("trn", 12), ("tst", 5)):
         (folder / f"X.{short}.npz").unlink()

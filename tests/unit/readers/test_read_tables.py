@@ -198,6 +198,19 @@ def test_a_cell_that_is_neither_zero_nor_one_far_below_is_named_with_its_line(pu
     assert refusal(put("t.csv", f"text,p,q\n{rows}bb,0,2\n")) == "t.csv, line 1202: 'q' is '2'; expected 0 or 1"
 
 
+def test_what_is_missing_in_json_is_no_text_no_label_and_no_name(put):
+    lines = (
+        '{"title": "aa bb", "abstract": null, "labels": ["x", "", " ", null]}\n'
+        '{"title": NaN, "abstract": "bb", "labels": [NaN, "y"]}\n{"title": "aa", "labels": null}\n'
+    )
+    ds = read([put("train.jsonl", lines), put("test.jsonl", lines)])
+    assert same_as_given(ds, ["aa bb", "bb", "aa"], [["x"], ["y"], []])
+    titles = lines.replace('"abstract"', '"kind"')
+    ds = read([put("train.jsonl", titles), put("test.jsonl", titles)])
+    assert ds.train_texts == ["aa bb", "", "aa"]
+    assert ds.train_names is None  # the only text is no name beside itself
+
+
 def test_halves_of_surrogate_pairs_are_replaced(put):
     lines = '{"text": "aa \\ud800", "labels": ["\\udfff"]}\n{"text": "aa", "labels": []}\n'
     ds = read([put("train.jsonl", lines), put("test.jsonl", lines)])

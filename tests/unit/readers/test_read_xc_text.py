@@ -281,6 +281,16 @@ def test_the_size_of_the_pieces_changes_nothing(put, monkeypatch):
     assert "x:" in path.read_text().splitlines()[line - 1]
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 8, 13, 21])
+def test_blank_lines_at_the_end_are_no_instances_in_pieces_of_any_size(put, monkeypatch, size):
+    lines = "0,1 0:2 3:0.25\n\n\n1 1:1\n 2:1e-3\n\n0 0:3\n\n\n"
+    paths = put("train.txt", lines), put("test.txt", "1 3:1\n")
+    whole = read(paths)
+    assert whole.n_train == 7
+    monkeypatch.setattr(pieces, "_PIECE", size)
+    assert read(paths).fingerprint == whole.fingerprint
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.one_of(
