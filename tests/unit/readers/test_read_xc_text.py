@@ -221,6 +221,7 @@ def test_names_that_are_too_few_are_left_out_and_said(put):
     ("pairs", "expected"),
     [
         ("0 1\n7 0\n", "filter_labels_train.txt, line 2: instance 7 is out of range; expected 0 to 2"),
+        ("0 1\n\n0 x\n", "filter_labels_train.txt, line 3: found '0 x'; expected an instance and a label"),
         ("0 1\n0\n", "filter_labels_train.txt, line 2: found '0'; expected an instance and a label"),
         ("0 5\n", "filter_labels_train.txt, line 1: label 5 is out of range; expected 0 to 1"),
     ],

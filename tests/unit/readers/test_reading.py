@@ -129,15 +129,26 @@ def test_names_and_texts_of_another_number_are_left_out_with_a_note(put):
     for name in ("train.txt", "test.txt"):
         folder = put(f"s/{name}", "1 0:1\n0 1:1\n").parent
     for name in ("feature_names.txt", "label_names.txt", "train_names.txt", "test_names.txt"):
-        put(f"s/{name}", "a\n" if name != "test_names.txt" else "a\nb\n\n")
+        put(f"s/{name}", {"test_names.txt": "a\nb\n\n", "train_names.txt": "a\nb\nc\n"}.get(name, "a\n"))
     ds = read(folder)
     assert (ds.feature_names, ds.label_names, ds.train_names) == (None, None, None)
     assert ds.test_names.tolist() == ["a", "b"]
     assert sorted(ds.notes) == [
         "feature_names.txt has 1 name for 2 features and was left out.",
         "label_names.txt has 1 name for 2 labels and was left out.",
-        "train_names.txt has 1 name for 2 instances and was left out.",
+        "train_names.txt has 3 names for 2 instances and was left out.",
     ]
+
+
+def test_names_of_labels_are_those_of_the_wider_side_and_hidden_folders_are_left_out(put):
+    for name in (".git/train.txt", "__MACOSX/test.txt", "below/.cache/train.txt"):
+        put(f"s/{name}", "0 0:1\n")
+    put("s/label_names.txt", "a\nb\nc\n")
+    put("s/below/train.txt", "0 0:1\n1 1:1\n")
+    put("s/below/test.txt", "2 0:1\n")
+    ds = read(put("s/README.md", "x").parent)
+    assert ds.label_names.tolist() == ["a", "b", "c"]
+    assert (ds.n_train, ds.n_test) == (2, 1)
 
 
 def test_a_name_that_no_page_can_show_is_told_without_what_it_cannot(put):

@@ -326,6 +326,7 @@ def test_counts_that_do_not_fit_are_refused_with_their_file(tmp_path, put, refus
         ('{"A": 0.5,', "dataset.json, line 1: is no JSON"),
         ('{"A": -1}', "dataset.json: A is -1; expected"),
         ('{"A": NaN}', "dataset.json: A is nan; expected"),
+        ('{"A": "1"}', "dataset.json: A is '1'; expected"),
         ('{"A": true}', "dataset.json: A is True; expected"),
         ('{"B": 0}', "dataset.json: B is 0; expected"),
         ('{"name": 5}', "dataset.json: name is 5; expected text"),
