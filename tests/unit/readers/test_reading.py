@@ -151,6 +151,20 @@ def test_names_of_labels_are_those_of_the_wider_side_and_hidden_folders_are_left
     assert (ds.n_train, ds.n_test) == (2, 1)
 
 
+def test_an_instance_keeps_its_name_and_its_mask_when_some_are_set_aside(put):
+    put("s/train.txt", "".join(f"0,1 0:{i + 1}\n" for i in range(20)))
+    put("s/train_names.txt", "".join(f"number {i}\n" for i in range(20)))
+    ds = read(put("s/filter_labels_train.txt", "".join(f"{i} 1\n" for i in range(0, 20, 3))).parent)
+    assert (ds.n_train, ds.n_test) == (16, 4)
+    for X, names, mask in (
+        (ds.X_train, ds.train_names, ds.train_filter),
+        (ds.X_test, ds.test_names, ds.test_filter),
+    ):
+        at = X.toarray()[:, 0].astype(int) - 1
+        assert names.tolist() == [f"number {i}" for i in at]
+        assert mask.toarray().tolist() == [[0, int(i % 3 == 0)] for i in at]
+
+
 def test_a_name_that_no_page_can_show_is_told_without_what_it_cannot(put):
     path = put("caf\udce9.txt", "0 0:1\n1 1:1\n")  # a byte that is not UTF-8, as Python gives it
     ds = read(path)
