@@ -79,6 +79,21 @@ def test_where_most_directions_are_null_none_of_their_rounding_counts_as_an_eige
     np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(X.T @ X), rtol=1e-5)
 
 
+def test_null_directions_beside_many_small_ones_are_told_from_them():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 60)) * np.where(np.arange(60) < 40, 1, 1e-2)
+    pairs = eigenpairs(*lowered(X @ X.T), lambda V: X @ (X.T @ V))
+    assert pairs.null.shape[1] == 140
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(X.T @ X), rtol=1e-3)
+
+
+def test_a_few_tiny_eigenvalues_beside_small_ones_are_kept():
+    rng = np.random.default_rng(0)
+    X = np.linalg.qr(rng.standard_normal((60, 60)))[0] * np.repeat([1.0, 1e-2, 3e-6], [50, 5, 5])
+    pairs = eigenpairs(*lowered(X @ X.T), lambda V: X @ (X.T @ V))
+    np.testing.assert_allclose(pairs.values, np.repeat([9e-12, 1e-4, 1.0], [5, 5, 50]), rtol=0.01)
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3, 4])
 def test_a_matrix_of_few_directions_in_float32_has_no_others(rank):
     X = np.zeros((60, 4))
