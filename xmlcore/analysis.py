@@ -309,8 +309,6 @@ def _as_counts(label_counts: np.ndarray) -> np.ndarray:
 def _share_starts(counts: np.ndarray, n_shares: int) -> list[int]:
     """The lowest frequency of each bin, where bins are cut at equal shares of the assignments."""
     values, labels = np.unique(counts, return_counts=True)
-    if not values.size:
-        return [1]
     mass = values * labels
     # A frequency goes where the middle of its assignments falls.
     share = ((np.cumsum(mass) - mass / 2) * n_shares / mass.sum()).astype(int)

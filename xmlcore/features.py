@@ -192,7 +192,7 @@ def _tfidf(block: sparse.csr_array, idf: np.ndarray) -> sparse.csr_array:
 
 def _check_counts(block: sparse.csr_array) -> None:
     # The logarithm would turn values below 1 into negative weights without a word.
-    if block.data.size and (least := block.data[block.data != 0].min(initial=1)) < 1:
+    if (least := block.data[block.data != 0].min(initial=1)) < 1:
         raise DataError(f"features: tfidf needs counts of 1 or more; X holds {least:g}")
 
 

@@ -258,13 +258,15 @@ def _rank_rows(
             return i
         for at in range(pointers[i], pointers[i + 1]):
             mask[masked[at]] = i
-        wanted = k + pointers[i + 1] - pointers[i]
+        n_masked = pointers[i + 1] - pointers[i]
+        wanted = k + n_masked
         if top.shape[1] > 0:
             for lane in range(maxima.size):
                 wide[lane] = maxima[lane]
             _select(scores[i], no_theta, wide, wanted, mask, i, values, labels, top[i])
         if top_ps.shape[1] > 0:
             _select(scores[i], theta, maxima_ps, wanted, mask, i, values, labels, top_ps[i])
-            if top_ps[i, top_ps.shape[1] - 1] < 0 and wanted <= scores.shape[1]:
+            ranked = min(top_ps.shape[1], scores.shape[1] - n_masked)
+            if ranked > 0 and top_ps[i, ranked - 1] < 0:
                 return i  # a product of -inf would have had the place
     return -1

@@ -1,4 +1,4 @@
-"""Amounts as people write them."""
+"""Amounts as people write them, and texts as they can be shown."""
 
 from __future__ import annotations
 
@@ -30,3 +30,11 @@ def beside_estimate(seconds: float, estimate: float) -> str:
     if seconds > estimate:
         return f", longer than the estimate of {estimate:.0f} s"
     return f" of about {estimate:.0f} s, an estimate"
+
+
+def clean(text: str) -> str:
+    """`text` with halves of surrogate pairs, which no page can show, replaced by a question mark.
+
+    JSON may hold them, and Python puts them in file names for bytes that are not UTF-8.
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -134,6 +134,17 @@ def test_instances_are_marked_as_a_loop_over_them_finds():
     assert (marks.gained.astype(bool) & marks.lost.astype(bool)).any()
 
 
+def test_a_bin_without_labels_has_a_bar_of_zero_and_no_recall():
+    evaluation, Y, counts, _, theta0 = case(6)
+    bins = head_torso_tail(counts, 10, 10**6)
+    assert bins.n_labels[2] == 0
+    bars = contributions(evaluation, 3, "psprecision", theta0, bins)
+    assert (len(bars.ridge), len(bars.ps), bars.ridge[2], bars.ps[2]) == (3, 3, 0, 0)
+    recall = recall_by_bin(evaluation, 3, Y, bins)
+    assert recall.assignments[2] == 0
+    assert np.isnan([recall.ridge[2], recall.ps[2]]).all()
+
+
 def test_a_metric_without_any_possible_hit_has_bars_of_zero():
     evaluation = evaluate_scores(np.eye(3), sparse.csr_array((3, 3)), np.ones(3), np.ones(3), (1,))
     bars = contributions(evaluation, 1, "psprecision", np.ones(3), frequency_bins(np.array([0, 1, 2])))
@@ -164,7 +175,12 @@ def test_other_systems_hits_contribute_by_the_same_rule_and_sum_to_their_metric(
     [
         (lambda e, Y: frequency_bins(np.array([1]), "threes"), "kind is 'threes'"),
         (lambda e, Y: frequency_bins(np.array([2, -1])), "label_counts holds -1; expected whole numbers"),
+        (lambda e, Y: frequency_bins(np.array([0.5])), "label_counts holds 0.5; expected whole numbers"),
+        (lambda e, Y: frequency_bins(np.array([2.0**64])), "label_counts holds 1.84467e\\+19; expected whole"),
+        (lambda e, Y: frequency_bins(np.array([])), r"label_counts has shape \(0,\)"),
+        (lambda e, Y: head_torso_tail(np.ones((2, 2)), 1, 2), r"label_counts has shape \(2, 2\)"),
         (lambda e, Y: frequency_bins(np.array([1]), "shares", 0), "n_shares is 0"),
+        (lambda e, Y: head_torso_tail(np.array([1]), 0, 4), "tail_below is 0; expected a whole number of at least 1"),
         (lambda e, Y: head_torso_tail(np.array([1]), 5, 4), "head_from is 4; expected a whole number of at least 5"),
         (lambda e, Y: contributions(e, 2, "precision", np.ones(20), frequency_bins(np.ones(20))), "k is 2"),
         (lambda e, Y: contributions(e, 1, "recall", np.ones(20), frequency_bins(np.ones(20))), "metric is 'recall'"),

@@ -55,6 +55,19 @@ def test_a_name_of_blanks_is_none():
     ]
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.coo_array, sparse.csc_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float64])
+def test_equal_labels_are_kept_as_ones_and_give_the_same_fingerprint_whatever_holds_them(kind, dtype):
+    given = kind(Y.toarray().astype(dtype))
+    ds = a_dataset(Y_train=given, Y_test=Y[:2])
+    assert ds.fingerprint == a_dataset().fingerprint
+    assert isinstance(ds.Y_train, sparse.csr_array)
+    assert ds.Y_train.dtype == np.float32
+    assert ds.label_counts.tolist() == [2, 2]
+    with pytest.raises(DataError, match="Y_test must hold only 0 and 1; it holds 3"):
+        a_dataset(Y_test=3 * Y[:2])
+
+
 def test_equal_masks_are_kept_as_ones_and_give_the_same_fingerprint_whatever_they_hold():
     pairs = np.array([[0, 1], [1, 1], [0, 0]])
     rows, columns = [1, 0, 1, 1, 2], [1, 1, 0, 0, 0]  # out of order, one pair twice, and a pair with a zero
@@ -110,6 +123,14 @@ def test_a_sample_and_a_choice_of_terms_can_be_made_where_names_are_lists():
     ("changes", "told"),
     [
         ({"train_names": ["a", "b"]}, "train_names has 2 entries; expected one for each of 3 instances"),
+        ({"X_train": np.ones((2, 4))}, "X_train has 2 rows and Y_train 3; expected the same number"),
+        ({"X_test": np.ones((2, 3))}, r"X_train has \[4\] features a block and X_test \[3\]"),
+        ({"X_test": (np.ones((2, 2)), np.ones((2, 2)))}, r"X_train has \[4\] features a block and X_test \[2, 2\]"),
+        ({"Y_test": Y[:2, :1]}, "Y_train has 2 labels and Y_test 1"),
+        ({"test_texts": ["a"]}, "test_texts has 1 entries; expected one for each of 2 instances"),
+        ({"feature_names": ["a", "b"]}, "feature_names has 2 entries; expected one for each of 4 features"),
+        ({"label_names": ["a"]}, "label_names has 1 entries; expected one for each of 2 labels"),
+        ({"train_filter": Y[:2]}, r"train_filter has shape \(2, 2\); expected .* Y_train, \(3, 2\)"),
         ({"train_names": "abc"}, r"train_names has shape \(\)"),
         ({"train_groups": [[1], [2], [3]]}, r"train_groups has shape \(3, 1\)"),
         ({"train_groups": np.ma.masked_array([7, 7, 8], [0, 1, 0])}, "train_groups is an array with masked entries"),
@@ -161,6 +182,12 @@ def test_a_block_is_sparse_or_dense_on_both_sides():
             a_dataset(X_train=one(X), X_test=other(X[:2]))
         with pytest.raises(DataError, match=f"^block 1 of X_train is {told}; expected the same"):
             a_dataset(X_train=(X, one(X)), X_test=(X[:2], other(X[:2])))
+
+
+def test_a_part_of_the_test_instances_has_the_whole_training_set():
+    part = take_instances(a_dataset(test_texts=["a", "b"], test_names=["c", "d"]), test=np.array([1]))
+    assert (part.n_train, part.n_test, part.test_texts, part.test_names.tolist()) == (3, 1, ["b"], ["d"])
+    assert (part.given_label_counts, part.given_n_train) == (None, None)
 
 
 def test_a_part_of_no_training_instance_says_of_no_other_training_set():

@@ -112,6 +112,13 @@ def test_the_range_of_lambda_spans_from_barely_shrunk_to_wholly_shrunk(case):
     assert low >= 0.999 * case.fac.smallest_reliable_lambda
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (0, 4), (3, 0)])
+def test_features_that_are_all_zero_or_none_have_no_range_of_lambda(shape):
+    for X in (np.zeros(shape), sparse.csr_array(shape)):
+        with pytest.raises(DataError, match="X holds only zeros"):
+            lambda_range(X)
+
+
 @pytest.mark.parametrize("scale", [1e-20, 1e-12, 1.0, 1e12, 1e20])
 @pytest.mark.parametrize("n_new", [5, 30])
 def test_the_direct_solve_of_rows_unlike_any_other_is_as_right_at_any_scale(scale, n_new):

@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg
 
 from xmlcore.checks import DataError
-from xmlcore.eigen import eigenpairs, lowered, outstanding
+from xmlcore.eigen import FLOAT64_LIMIT, eigenpairs, lowered, outstanding, smallest_reliable_lambda
 from xmlcore.linalg import gram
 
 
@@ -79,6 +79,21 @@ def test_where_most_directions_are_null_none_of_their_rounding_counts_as_an_eige
     np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(X.T @ X), rtol=1e-5)
 
 
+def test_null_directions_beside_many_small_ones_are_told_from_them():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 60)) * np.where(np.arange(60) < 40, 1, 1e-2)
+    pairs = eigenpairs(*lowered(X @ X.T), lambda V: X @ (X.T @ V))
+    assert pairs.null.shape[1] == 140
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(X.T @ X), rtol=1e-3)
+
+
+def test_a_few_tiny_eigenvalues_beside_small_ones_are_kept():
+    rng = np.random.default_rng(0)
+    X = np.linalg.qr(rng.standard_normal((60, 60)))[0] * np.repeat([1.0, 1e-2, 3e-6], [50, 5, 5])
+    pairs = eigenpairs(*lowered(X @ X.T), lambda V: X @ (X.T @ V))
+    np.testing.assert_allclose(pairs.values, np.repeat([9e-12, 1e-4, 1.0], [5, 5, 50]), rtol=0.01)
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3, 4])
 def test_a_matrix_of_few_directions_in_float32_has_no_others(rank):
     X = np.zeros((60, 4))
@@ -97,6 +112,15 @@ def test_eigenvalues_stand_out_down_to_the_last_that_is_twice_the_next():
     assert outstanding(np.array([1, 1.5, 2, 75])) == 1
     assert outstanding(np.array([1, 20, 21, 30])) == 3
     assert [outstanding(np.array(values)) for values in ([], [5], [1, 2], [1, 3], [1, 1, 9])] == [0, 0, 0, 1, 1]
+
+
+def test_the_smallest_reliable_lambda_is_a_share_of_the_largest_eigenvalue_that_does_not_stand_out():
+    values = np.array([0.5, 2.0, 5e3])
+    assert smallest_reliable_lambda(values, FLOAT64_LIMIT, 0) == pytest.approx(5e-3)
+    assert smallest_reliable_lambda(values, FLOAT64_LIMIT, 1) == pytest.approx(2e-6)
+    assert smallest_reliable_lambda(values, FLOAT64_LIMIT + 1, 1) == pytest.approx(6e-5)
+    assert smallest_reliable_lambda(values * [1, 1, 1e9], FLOAT64_LIMIT, 1) == pytest.approx(0.5)
+    assert smallest_reliable_lambda(values[2:], FLOAT64_LIMIT, 1) == pytest.approx(5e-10)  # nothing but what stands out
 
 
 def test_nothing_but_zeros_has_no_eigenpairs():

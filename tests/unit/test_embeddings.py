@@ -53,6 +53,9 @@ def test_a_data_sets_own_texts_are_embedded_whatever_its_name(monkeypatch):
     names = load_dataset("debtags", None).train_names[:3]
     ds = small_counts(name="debtags", train_names=names, test_names=names[:2], train_texts=["abc", "b", "a"])
     assert fit_features(ds, "lm")[0].X_train[1].shape == (3, 128)  # without texts of the test instances
+    for unknown in ({"train_names": ["a", "b", "c"]}, {"test_names": ["a", "b"]}, {"train_names": None}):
+        with pytest.raises(DataError, match="lm needs texts to embed"):
+            fit_features(replace(ds, **unknown), "lm")
     assert fit_features(replace(ds, test_texts=["abc", "b"]), "lm")[0].X_train[1].shape == (3, 6)
 
 

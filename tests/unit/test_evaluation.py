@@ -44,12 +44,12 @@ def assert_same(a: VariantResult, b: VariantResult):
 
 @pytest.mark.parametrize("budget", [1, 2000, None])
 @pytest.mark.parametrize("reg_lambda_ps", [None, 40.0])
-def test_both_variants_equal_a_float64_solve_whatever_the_block_size(problem, budget, reg_lambda_ps):
+@pytest.mark.parametrize("with_features", [False, True])
+def test_both_variants_equal_a_float64_solve_whatever_the_block_size(problem, budget, reg_lambda_ps, with_features):
     X, Y, X_new, Y_new, theta, theta0 = problem
     fac = RidgeFactorization.fit(X, Y)
-    result = evaluate(
-        fac, fac.project(X_new), Y_new, 3.0, theta, theta0, reg_lambda_ps=reg_lambda_ps, memory_budget=budget
-    )
+    options = {"reg_lambda_ps": reg_lambda_ps, "X_new": X_new if with_features else None, "memory_budget": budget}
+    result = evaluate(fac, fac.project(X_new), Y_new, 3.0, theta, theta0, **options)
     assert (result.ks, result.n_rows, result.reg_lambda) == ((1, 3, 5), 33, 3.0)
     assert result.reg_lambda_ps == (reg_lambda_ps or 3.0)
     expected = {
@@ -73,7 +73,9 @@ def test_scores_in_memory_give_what_the_factorisation_gives(problem):
     for reg_lambda_ps in (None, 40.0):
         expected = evaluate(fac, P, Y_new, 3.0, theta, theta0, (2, 4), reg_lambda_ps=reg_lambda_ps)
         scores_ps = None if reg_lambda_ps is None else fac.scores(P, reg_lambda_ps)
-        got = evaluate_scores(fac.scores(P, 3.0), Y_new, theta, theta0, (2, 4), scores_ps=scores_ps)
+        penalties = {"reg_lambda": 3.0, "reg_lambda_ps": reg_lambda_ps}
+        got = evaluate_scores(fac.scores(P, 3.0), Y_new, theta, theta0, (2, 4), scores_ps=scores_ps, **penalties)
+        assert (got.reg_lambda, got.reg_lambda_ps) == (expected.reg_lambda, expected.reg_lambda_ps)
         assert_same(got.ridge, expected.ridge)
         assert_same(got.ps, expected.ps)
         assert got.psprecision_best == expected.psprecision_best
@@ -216,6 +218,10 @@ def test_another_systems_shorter_ranking_is_refused_unless_it_is_padded():
     ruler = make_ruler(sparse.csr_array(np.eye(3)), np.ones(3), 2)
     with pytest.raises(DataError, match="top has 1 columns"):
         evaluate_ranking(np.array([[0], [1], [2]]), ruler, (1, 2))
+    with pytest.raises(DataError, match="the ruler reaches 2; expected at least 3"):
+        evaluate_ranking(np.array([[0, 1, 2]] * 3), ruler, (1, 3))
+    with pytest.raises(DataError, match=r"top has shape \(3,\)"):
+        evaluate_ranking(np.array([0, 1, 2]), ruler, (1,))
     padded = np.array([[0, -1], [1, -1], [2, -1]])
     for top in (padded, padded.tolist()):
         assert evaluate_ranking(top, ruler, (1, 2)).metrics["precision"] == {1: 1.0, 2: 0.5}

@@ -95,6 +95,7 @@ def test_wrong_predictions_are_listed_by_their_support():
     ("call", "message"),
     [
         (lambda fac, x, Y: explain_by_feature(fac, x, 6, 1.0), "label is 6"),
+        (lambda fac, x, Y: explain_by_feature(fac, x, -1, 1.0), "label is -1"),
         (lambda fac, x, Y: explain_by_feature(fac, x, 0, -1.0), "reg_lambda is -1"),
         (lambda fac, x, Y: explain_by_feature(fac, x, 0, 1.0, m=0), "m is 0"),
         (lambda fac, x, Y: explain_by_feature(fac, x, 0, 1.0, weight=0.0), "weight is 0"),
@@ -102,6 +103,8 @@ def test_wrong_predictions_are_listed_by_their_support():
         (lambda fac, x, Y: explain_by_feature(fac, (np.ones((2, 15)), np.ones((2, 5))), 0, 1.0), "x has 2 rows"),
         (lambda fac, x, Y: explain_by_instance(np.ones(3), Y, 0), "votes has shape"),
         (lambda fac, x, Y: explain_by_instance(np.ones(40), Y, -1), "label is -1"),
+        (lambda fac, x, Y: explain_by_instance(np.ones(40), Y, 6), "label is 6"),
+        (lambda fac, x, Y: explain_by_instance(np.r_[np.ones(39), np.inf], Y, 0), "values that are not finite"),
         (lambda fac, x, Y: explain_by_instance(np.full(40, np.nan), Y, 0), "votes holds values that are not finite"),
         (lambda fac, x, Y: missing_labels(np.zeros((40, 1), int), np.ones((40, 2)), Y), "scores has shape"),
         (lambda fac, x, Y: missing_labels(np.zeros((40, 1), int), np.ones((40, 6)), Y, n=0), "n is 0"),

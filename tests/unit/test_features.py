@@ -111,6 +111,16 @@ def test_terms_keeps_so_many_columns_of_each_sparse_block():
     assert [block.shape[1] for block in made.X_train] == [2, 2]
 
 
+def test_of_terms_in_equally_many_rows_the_first_are_kept_and_dense_blocks_stay_whole():
+    rows = sparse.csr_array((np.random.default_rng(0).random((3, 300)) < 0.5).astype(np.float32))
+    ds = small_counts(X_train=(rows, COUNTS), X_test=(rows[:2], COUNTS[:2]), feature_names=None, feature_kind="values")
+    _, fitted = fit_features(ds, "terms:200")
+    counts = rows.sum(axis=0)
+    assert fitted.kept[0].tolist() == sorted(sorted(range(300), key=lambda column: -counts[column])[:200])
+    assert fitted.kept[1] is None
+    assert [block.shape[1] for block in fitted(ds.X_test)] == [200, 4]
+
+
 def test_raw_changes_nothing():
     ds = small_counts()
     assert fit_features(ds, "raw")[0].fingerprint == ds.fingerprint
@@ -297,8 +307,9 @@ def test_new_rows_take_the_same_steps(recipe):
 
 
 def test_a_typed_text_becomes_the_row_of_its_counts():
-    ds = small_counts()
-    for recipe in ("tfidf+unit", "terms:3+tfidf"):
+    X = sparse.csr_array(COUNTS[:, ::-1])  # so that the terms that are kept are not the first ones
+    ds = small_counts(X_train=X, X_test=X[:2], feature_names=["never", "c++", "gtk+", "editor"])
+    for recipe in ("tfidf+unit", "terms:3+tfidf", "terms:2"):
         _, fitted = fit_features(ds, recipe)
         row = fitted.from_texts(["GTK+: gtk+, an Editor, unheard-of"])
         np.testing.assert_allclose(row.toarray(), fitted(ds.X_train[:1]).toarray(), rtol=1e-6)

@@ -52,6 +52,8 @@ def test_products_with_blocks_equal_the_dense_products(kinds):
     right, left = rng.standard_normal((wide.shape[1], 7)), rng.standard_normal((60, 7))
     S = sparse.csr_array((rng.random((60, 9)) < 0.2).astype(np.float32))
     np.testing.assert_allclose(linalg.cross_gram(other, X, np.float64), dense(other) @ wide.T, atol=1e-5)
+    turned = tuple(block.toarray() if sparse.issparse(block) else sparse.csr_array(block) for block in other)
+    np.testing.assert_allclose(linalg.cross_gram(turned, X, np.float64), dense(other) @ wide.T, atol=1e-5)
     np.testing.assert_allclose(products.multiply(X, right, np.float64), wide @ right, atol=1e-12)
     np.testing.assert_allclose(products.multiply_transposed(X, left, np.float64), wide.T @ left, atol=1e-12)
     np.testing.assert_allclose(products.transposed_times_sparse(X, S), wide.T @ S.toarray(), atol=1e-12)

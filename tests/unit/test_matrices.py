@@ -11,7 +11,7 @@ from scipy import sparse
 from xmlcore import DataError, Dataset, fit_features, lambda_range, read, write_npz, write_xc_text
 from xmlcore.cost import outline
 from xmlcore.evaluation import evaluate
-from xmlcore.matrices import as_blocks, as_labels, as_mask
+from xmlcore.matrices import as_blocks, as_labels, as_mask, as_one_block
 from xmlcore.profile import profile
 from xmlcore.ridge import RidgeFactorization
 from xmlcore.streaming import fit_streamed
@@ -221,3 +221,12 @@ def test_pointers_that_cut_no_rows_are_refused_by_name(form, pointers):
     for read_one in (as_blocks, as_labels, lambda M, name: as_mask(M, (3, 3), name)):
         with pytest.raises(DataError, match=r"^given has pointers \(indptr\) that do not rise from 0 to its 3 entries"):
             read_one(M, "given")
+
+
+def test_blocks_that_are_missing_or_too_many_are_refused_by_name():
+    with pytest.raises(DataError, match=r"^given has no feature block"):
+        as_blocks((), "given")
+    with pytest.raises(DataError, match=r"^the blocks of given differ in rows: \[\(2, 3\), \(3, 3\)\]"):
+        as_blocks((np.ones((2, 3)), np.ones((3, 3))), "given")
+    with pytest.raises(DataError, match=r"^given has 2 blocks; expected one matrix"):
+        as_one_block((np.eye(3), np.eye(3)), "given")

@@ -133,6 +133,8 @@ def test_labels_without_any_assignment_give_zero_and_not_nan():
         ([[0.0], [1.0], [2.0]], np.eye(3), [1, 1, 1], 1, "holds float64"),
         ([[0], [1], [3]], np.eye(3), [1, 1, 1], 1, "top holds label 3"),
         ([[0], [1], [-2]], np.eye(3), [1, 1, 1], 1, "top holds label -2"),
+        ([0, 1, 2], np.eye(3), [1, 1, 1], 1, r"top has shape \(3,\)"),
+        ([[0, 1], [1, 1], [2, -1]], np.eye(3), [1, 1, 1], 2, "top names a label twice in one row"),
         ([[0], [1], [2]], np.eye(3), [1, 1, 1], 2, r"top has shape \(3, 1\); expected rows of at least k = 2"),
         ([[0], [1], [2]], np.eye(3), [1, 1, 1], 0, "k is 0"),
         ([[0], [1], [2]], 2 * np.eye(3), [1, 1, 1], 1, "Y must hold only 0 and 1; it holds 2"),

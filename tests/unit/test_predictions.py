@@ -90,6 +90,15 @@ def test_of_chosen_rows_what_is_not_masked_moves_up_with_its_score(seed, masked)
         assert np.isnan(found.scores[at, len(kept) :]).all()
 
 
+def test_in_a_long_ranking_what_is_not_masked_keeps_its_order():
+    order = np.random.default_rng(0).permutation(200).astype(np.int32)
+    whole = Predictions("theirs", order[None], np.linspace(1, 0.1, 200)[None], 200)
+    exclude = sparse.csr_array((np.arange(200)[None] % 3 == 0).astype(np.float32))
+    found = cut_predictions(whole, slice(None), exclude)
+    assert found.top[0, :133].tolist() == [label for label in order if label % 3]
+    assert (np.diff(found.scores[0, :133]) < 0).all()
+
+
 def test_a_mask_of_another_shape_is_refused():
     whole = predictions_from_scores("ours", np.eye(3), 2)
     with pytest.raises(DataError, match=r"exclude has shape \(2, 3\); .* shape of the predictions, \(3, 3\)"):
@@ -300,6 +309,18 @@ def test_ties_go_to_the_lower_label_and_rows_without_predictions_stay_empty(tmp_
 def test_blank_lines_before_a_header_are_no_rows(tmp_path):
     (tmp_path / "scores.txt").write_text("\n \n2 3\n0:1 1:2\n2:1\n")
     assert read_predictions(tmp_path / "scores.txt", 2, 3).top.tolist() == [[1, 0, -1], [2, -1, -1]]
+
+
+def test_scores_of_single_precision_are_written_in_it(tmp_path):
+    for value, dtype in ((0.5, np.float32), (0.1, np.float64)):
+        write_predictions(tmp_path / "ours.npz", predictions_from_scores("ours", np.full((1, 2), value), 1), "npz")
+        assert sparse.load_npz(tmp_path / "ours.npz").dtype == dtype
+
+
+def test_scores_that_expand_beyond_the_limits_are_refused(tmp_path):
+    np.savez_compressed(tmp_path / "theirs.npz", np.zeros((2_000, 1_100)))
+    with pytest.raises(DataError, match=r"theirs\.npz: expands to more than 200 times its size"):
+        read_predictions(tmp_path / "theirs.npz", 2_000, 1_100)
 
 
 def test_dense_scores_are_ranked_too(tmp_path):

@@ -66,12 +66,27 @@ def test_bad_arguments_are_named_with_their_value(arguments, message):
         inverse_propensity(counts, **call)
 
 
+def test_three_training_instances_are_enough_and_fewer_are_refused_whatever_form_the_labels_have():
+    assert inverse_propensity(np.eye(3), 0.55, 1.5) == pytest.approx(math.log(3))
+    for labels, n_train in ((np.eye(2), None), (np.ones(2), 2)):
+        with pytest.raises(DataError, match="n_train is 2; expected at least 3"):
+            inverse_propensity(labels, 0.55, 1.5, n_train)
+
+
+def test_labels_and_a_number_of_instances_that_contradict_each_other_are_refused():
+    with pytest.raises(DataError, match="n_train is 4 and Y_train has 3 rows"):
+        inverse_propensity(np.eye(3), 0.55, 1.5, n_train=4)
+    with pytest.raises(DataError, match="label counts have 3 dimensions"):
+        inverse_propensity(np.ones((3, 1, 1)), 0.55, 1.5, n_train=3)
+
+
 def test_labels_other_than_zero_and_one_are_refused():
     with pytest.raises(DataError, match="it holds 2"):
         inverse_propensity(np.array([[2.0, 0.0]] * 3), 0.55, 1.5)
 
 
 def test_presets_are_those_of_the_field():
-    assert PROPENSITY_PRESETS["Bibtex"] == (0.55, 1.5)
-    assert PROPENSITY_PRESETS["WikiLSHTC-325K"] == (0.5, 0.4)
-    assert PROPENSITY_PRESETS["Amazon-3M"] == (0.6, 2.6)
+    usual = dict.fromkeys(("Bibtex", "Eurlex-4K", "Wiki10-31K", "AmazonCat-13K", "Delicious-200K"), (0.55, 1.5))
+    wikipedia = dict.fromkeys(("WikiLSHTC-325K", "Wikipedia-500K"), (0.5, 0.4))
+    amazon = dict.fromkeys(("Amazon-670K", "Amazon-3M"), (0.6, 2.6))
+    assert usual | wikipedia | amazon == PROPENSITY_PRESETS

@@ -194,6 +194,8 @@ def test_misuse_is_named() -> None:
             truncated_svd(X, rank)
     with pytest.raises(DataError, match="passes is 0"):
         truncated_svd(X, 5, passes=0)
+    with pytest.raises(DataError, match="seed is -1"):
+        truncated_svd(X, 5, seed=-1)
     with pytest.raises(DataError, match="one sparse block"):
         truncated_svd(X.toarray(), 5)
     with pytest.raises(DataError, match="only zeros"):

@@ -93,6 +93,15 @@ def test_products_that_overflow_are_refused(scores):
         top_k_both(np.array([[2.0, 1.0], scores]), np.array([100.0, 1.0]), 2)
 
 
+def test_a_product_that_overflows_is_refused_where_masks_leave_fewer_labels_than_k_too():
+    mask = sparse.csr_array(np.array([[0, 0, 0], [0, 1, 0]]))
+    scores, theta = np.array([[2.0, 1.0, 3.0], [-1e308, 1.0, 2.0]]), np.array([100.0, 1.0, 1.0])
+    with pytest.raises(DataError, match="overflows in row 1"):
+        top_k_both(scores, theta, 3, mask)
+    assert top_k_weighted(scores, theta, 1, mask).tolist() == [[0], [2]]  # far from the first, it changes nothing
+    assert top_k_weighted(scores / 1e3, theta, 3, mask).tolist() == [[0, 2, 1], [2, 0, -1]]
+
+
 @pytest.mark.parametrize(
     ("scores", "theta", "k", "exclude", "message"),
     [
@@ -127,6 +136,11 @@ def test_the_places_of_labels_are_those_of_the_ranking(seed, labels, few_values)
     (order,) = top_k(scores * theta, labels, exclude)
     ranked = order[order >= 0]
     assert label_ranks(scores[0] * theta, ranked, masked).tolist() == list(range(1, len(ranked) + 1))
+
+
+def test_without_a_mask_every_label_has_its_place():
+    assert label_ranks(np.array([3.0, 1.0, 3.0, 2.0]), np.array([3, 2, 0])).tolist() == [3, 2, 1]
+    assert label_ranks(np.array([3.0, 1.0]), np.array([1]), np.array([0])).tolist() == [1]
 
 
 @pytest.mark.parametrize(

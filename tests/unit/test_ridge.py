@@ -50,6 +50,15 @@ def test_many_sparse_rows_are_scored_by_way_of_W(share, monkeypatch):
     assert same_top5(found, expected) >= 0.999
 
 
+def test_many_sparse_rows_at_a_lambda_too_large_for_W_in_float32_have_their_scores():
+    ds = make_dataset(Shape(700, 300, 40, 900, 3.0, 6))
+    fac = RidgeFactorization.fit(ds.X_train, ds.Y_train)
+    expected = ds.X_test @ (ds.X_train.T @ ds.Y_train).toarray().astype(np.float64)
+    found = fac.scores_of(ds.X_test, fac.project(ds.X_test), 1e46)
+    assert found.dtype == np.float64
+    assert distance(found * 1e46, expected) < 1e-5
+
+
 def test_scores_equal_scikit_learn(case):
     reg_lambda = case.reg_lambda(1e-3)
     model = Ridge(alpha=reg_lambda, fit_intercept=False, solver="cholesky")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xmlcore.checks import DataError
-from xmlcore.dataset import Dataset
+from xmlcore.dataset import Dataset, take_instances
 from xmlcore.evaluation import evaluate, evaluate_scores
 from xmlcore.propensity import inverse_propensity, metric_inverse_propensity
 from xmlcore.ridge import RidgeFactorization
@@ -294,13 +294,16 @@ def held_out(rows):
         (lambda: lambda_grid(2, 1), "low is 2"),
         (lambda: nearest_first([1, -3], 1), "reg_lambda is -3"),
         (lambda: nearest_first(3.0, 1), "lambdas is 3.0; expected a list"),
+        (lambda: held_out([0, 3, 1]), "rows has 3 indices; expected at least one, ascending"),
+        (lambda: held_out([0, 1, 1]), "rows has 3 indices; expected at least one, ascending"),
         (lambda: held_out([3, 1]), "rows has 2 indices; expected at least one, ascending"),
         (lambda: held_out([1, 1]), "each once"),
         (lambda: held_out([]), "rows has 0 indices"),
         (lambda: frontier([1], [1, 2]), "precision has shape"),
         (lambda: frontier([1, np.nan], [1, 2]), "precision or psprecision holds NaN"),
         (lambda: frontier([1, 2], [1, np.nan]), "precision or psprecision holds NaN"),
-        (lambda: validation_split(dataset(), share=1.0), "share is 1.0"),
+        (lambda: validation_split(dataset(), share=1.0), "share is 1.0; expected a finite number above 0 and below 1"),
+        (lambda: validation_split(take_instances(dataset(), train=np.arange(0))), "of 0 instances in 0 families"),
         (lambda: validation_split(dataset(100, np.zeros(100, dtype=int))), "leaves one side empty"),
     ],
 )

@@ -64,6 +64,42 @@ def test_each_point_equals_a_dense_W_with_its_small_entries_set_to_zero(weighted
     assert all(value == 1 for name in full for value in points[2].relative[name].values())
 
 
+@pytest.mark.parametrize("memory_budget", [1, 1 << 30])
+def test_where_most_labels_are_masked_the_others_alone_are_ranked(memory_budget):
+    fac, X, Y, _ = problem()
+    fac = replace(fac, memory_budget=memory_budget)
+    masked = np.random.default_rng(0).random(Y.shape) < 0.8
+    ruler = make_ruler(sparse.csr_array(np.ones(Y.shape, np.float32)), None, 3)  # whatever is ranked is right
+    full = {name: {3: 1.0} for name in METRICS}
+    (point,) = compress(fac, weight_sizes(fac, 0.5), [0.5], X, ruler, full, (3,), exclude=sparse.csr_array(masked))
+    assert point.metrics["precision"][3] == pytest.approx(np.minimum((~masked).sum(axis=1), 3).mean() / 3)
+
+
+def test_an_entry_as_large_as_the_threshold_is_kept():
+    fac, X, Y, _ = problem()
+    W = np.random.default_rng(0).choice([-1, -0.5, -0.25, 0.25, 0.5, 1], (34, 9)).astype(np.float32)
+    sizes, ruler = weight_sizes(fac, 0.5, W=W), make_ruler(Y, None, 3)
+    full = {name: {3: 1.0} for name in METRICS}
+    shares = [np.mean(np.abs(W) >= tau) for tau in (1, 0.5)]
+    points = compress(fac, sizes, shares, X, ruler, full, (3,), W=W)
+    for tau, share, point in zip((1, 0.5), shares, points, strict=True):
+        kept = np.where(np.abs(W) >= tau, W, 0)
+        assert (point.threshold, point.kept, point.kept_share) == (tau, np.count_nonzero(kept), pytest.approx(share))
+        np.testing.assert_array_equal(sparse_weights(fac, sizes, tau, W=W).toarray(), kept)
+        top = top_k(dense(X).astype(np.float32) @ kept, 3)
+        assert point.metrics["precision"][3] == precision_at_k(top, Y, 3)
+
+
+def test_a_share_beyond_what_is_not_zero_keeps_all_of_that():
+    fac, *_ = problem()
+    W = fac.weights(0.5)
+    W[:20] = 0  # as those of features that no training instance has
+    sizes = weight_sizes(fac, 0.5, W=W)
+    assert sizes.threshold(1.0) == 0
+    assert sizes.kept(0.0) == sparse_weights(fac, sizes, 0.0, W=W).nnz == np.count_nonzero(W)
+    assert sizes.threshold(0.3) > 0
+
+
 @given(seed=st.integers(0, 1000), share=st.floats(0.001, 1))
 @settings(max_examples=40, deadline=None)
 def test_the_threshold_keeps_the_share_asked_for_to_one_part_in_four_thousand(seed, share):
@@ -125,6 +161,13 @@ def test_the_exported_weights_are_read_by_scipy_and_rank_as_they_are(tmp_path, m
         assert file["feature_names"].tolist() == features
         assert file["label_names"].tolist() == labels
         assert json.loads(str(file["settings"])) == settings
+
+
+def test_an_open_file_is_written_to_as_a_path_is(tmp_path):
+    W = sparse.csr_array(np.eye(2, dtype=np.float32))
+    with (tmp_path / "weights").open("wb") as file:
+        save_sparse_weights(file, W, label_names=["a", "b"])
+    assert (sparse.load_npz(tmp_path / "weights") != W).nnz == 0
 
 
 def test_numpys_numbers_in_the_settings_are_plain_numbers_in_the_file(tmp_path):
@@ -234,6 +277,12 @@ def test_debtags_keeps_its_metrics_at_a_fiftieth_of_w():
         (lambda fac, X, Y, sizes: sizes.kept("1"), "threshold is '1'"),
         (lambda fac, X, Y, sizes: sparse_weights(fac, sizes, np.nan), "threshold is nan"),
         (lambda fac, X, Y, sizes: compress(fac, sizes, 0.5, X, make_ruler(Y, None, 1), {}, (1,)), "full lacks"),
+        (
+            lambda fac, X, Y, sizes: compress(
+                fac, sizes, 0.5, X, make_ruler(Y, None, 1), {m: {1: 1} for m in METRICS}, (1,)
+            ),
+            "shares is 0.5; expected a sequence",
+        ),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 0.0), "reg_lambda is 0"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, -1.0, W=fac.weights(1.0)), "reg_lambda is -1"),
         (lambda fac, X, Y, sizes: weight_sizes(fac, 1.0, W=sparse.csr_array(fac.weights(1.0))), r"W has shape \(\)"),

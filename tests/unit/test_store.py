@@ -5,6 +5,7 @@ import os
 import stat
 import tempfile
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from scipy import sparse
 from tests.full_disk import full_disk
 from tests.unit.helpers import leftovers
 from xmlcore.checks import DataError
-from xmlcore.store import Store, StoreError, default_folder, get_features, put_features
+from xmlcore.store import Store, StoreError, default_folder, get_features, put_all_features, put_features
+from xmlcore.store_entry import write_entry
 
 
 @pytest.fixture
@@ -101,6 +103,26 @@ def test_another_instance_on_the_folder_sees_the_entry(store):
     arrays, meta = Store(store.folder).get("k")
     np.testing.assert_array_equal(arrays["a"], NUMBERS)
     assert meta == {"σ": 3}
+
+
+def test_clear_spares_what_is_in_use_and_removes_what_cannot_be_read(store):
+    for key in ("factorisation 1", "factorisation 2", "features 1"):
+        store.put(key, {"a": NUMBERS})
+    damaged = entry_files(store, "*/manifest.json")[0]
+    kept = {"factorisation 1", "factorisation 2"} - {json.loads(damaged.read_bytes())["entry"]["key"]}
+    damaged.write_bytes(b"")
+    store.clear(spared=["factorisation", "none"])
+    assert {entry.key for entry in store.entries()} == kept
+    assert len(list((store.folder / "store").iterdir())) == len(kept)
+
+
+def test_parts_that_do_not_fit_the_cache_all_at_once_are_refused(tmp_path):
+    X, Y = np.ones((100, 100), np.float32), sparse.csr_array(np.eye(100, dtype=np.float32))
+    put_all_features(Store(tmp_path / "large"), {"X": X, "Y": Y})
+    np.testing.assert_array_equal(get_features(Store(tmp_path / "large"), "X"), X)
+    for max_bytes, message in ((20_000, "X was not cached"), (42_000, "the data does not fit all at once")):
+        with pytest.raises(DataError, match=message):
+            put_all_features(Store(tmp_path / str(max_bytes), max_bytes=max_bytes), {"X": X, "Y": Y})
 
 
 def test_size_is_what_the_files_take_and_clear_leaves_nothing(store):
@@ -273,13 +295,61 @@ def test_a_full_disk_costs_neither_the_result_nor_other_entries_and_leaves_no_ha
     assert large.shape == (400, 500)
 
 
+def test_what_a_new_entry_pushes_out_goes_before_it_is_written(tmp_path, monkeypatch):
+    store, held = Store(tmp_path, max_bytes=15_000), []
+    monkeypatch.setattr("xmlcore.store.write_entry", lambda *entry: (held.append(store.size()), write_entry(*entry)))
+    for key in "abcdef":
+        assert store.put(key, {"a": NUMBERS})
+    assert max(held) + NUMBERS.nbytes <= 15_000
+    assert {entry.key for entry in store.entries()} == set("def")
+
+
+def test_a_damaged_entry_that_cannot_be_removed_is_passed_over(store, monkeypatch):
+    store.put("k", {"a": NUMBERS})
+    for path in entry_files(store, "*/*.npy"):
+        path.write_bytes(b"")
+    removals = iter(range(3))
+    monkeypatch.setattr(store, "_remove", lambda version: next(removals))  # the folder is read-only
+    assert store.get("k") is None
+    assert next(removals) == 1
+
+
+def test_writing_many_results_leaves_no_file_open(store):
+    store.put("k", {"a": NUMBERS})
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        store.put("k", {"a": NUMBERS})
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_only_the_last_notices_are_kept(tmp_path):
+    store = Store(tmp_path, max_bytes=1_000)
+    for number in range(25):
+        assert not store.put(f"k{number}", {"a": NUMBERS})
+    assert [notice.split()[0] for notice in store.notices] == [f"k{number}" for number in range(5, 25)]
+
+
+def test_without_a_bound_the_cache_takes_half_of_what_is_free_for_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XMLCORE_CACHE", str(tmp_path))
+    assert Store(max_bytes=10**7).put("k", {"a": NUMBERS})
+    for free, expected in ((10**9, (10**9 + Store(max_bytes=1).size()) // 2), (10**12, 20 * 10**9)):
+        monkeypatch.setattr("shutil.disk_usage", lambda path, free=free: SimpleNamespace(free=free))
+        store = Store()
+        assert (store.folder, store.max_bytes) == (tmp_path, expected)
+
+
 def test_a_cache_folder_removed_by_hand_is_made_again(store):
     store.put("k", {"a": NUMBERS})
     store.clear()
     (store.folder / "store").rmdir()
     assert store.get("k") is None
     assert store.entries() == []
-    assert store.put("k", {"a": NUMBERS})
+    before = os.umask(0)
+    try:
+        assert store.put("k", {"a": NUMBERS})
+    finally:
+        os.umask(before)
+    assert mode(store.folder / "store") == 0o700
     assert store.get("k") is not None
 
 
@@ -361,6 +431,12 @@ def test_features_come_back_in_their_form_without_being_copied_into_memory(store
         while isinstance(part, np.ndarray) and not isinstance(part, np.memmap):
             part = part.base
         assert isinstance(part, np.memmap)
+
+
+def test_columns_and_rows_without_entries_come_back_too(store):
+    X = sparse.csr_array(([1.0], ([0], [0])), shape=(5, 9), dtype=np.float32)
+    assert put_features(store, "X", X)
+    assert get_features(store, "X").shape == (5, 9)
 
 
 def test_features_that_are_gone_give_none(store):

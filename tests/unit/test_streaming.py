@@ -152,6 +152,7 @@ def test_progress_counts_rows() -> None:
     ("blocks", "message"),
     [
         ([], "no row"),
+        ([(HARD.X, HARD.Y[:, :0])], "Y has no labels"),
         ([(HARD.X, HARD.Y[:5])], "600 rows of X and 5 of Y"),
         ([(HARD.X, HARD.Y), (HARD.X[:, :7], HARD.Y)], "block 1 has 7 features"),
         ([(sparse.csr_array((3, 40_000), dtype=np.float32), HARD.Y[:3])], "at most 32,766"),

@@ -170,6 +170,8 @@ def test_ties_go_to_the_first_label_and_empty_tables_work():
         ({"x_new": np.ones(5)}, r"x_new \(5,\)"),
         ({"X": EXAMPLE.X[:2], "Y": EXAMPLE.Y[:2]}, "n_train is 2; expected at least 3"),
         ({"X": np.ones(6)}, "X has shape"),
+        ({"Y": np.ones(5)}, r"Y has shape \(5,\)"),
+        ({"Y": np.ones((5, 0))}, r"Y has shape \(5, 0\)"),
         ({"X": [["two"] * 6] * 5}, "X must hold real numbers"),
         ({"x_new": [0, 0, 0, 0, 0, "one"]}, "x_new must hold real numbers"),
         ({"Y": [[1], [1, 0]]}, "Y must have rows of equal length"),

@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from xmlcore.checks import DataError
 from xmlcore.readers.limits import Limits
+from xmlcore.units import clean
 
 _PIECE = 1 << 20
 _TAR_BLOCK = 512
@@ -156,7 +157,7 @@ def _safe_name(name: str, archive: str) -> str:
     climbs = inner.startswith("/") or ".." in PurePosixPath(inner).parts or re.match(r"[A-Za-z]:", inner)
     if climbs or "\0" in inner:
         raise DataError(f"{archive}: the name {name!r} leads out of the archive; expected names inside it")
-    return str(PurePosixPath(inner))
+    return clean(str(PurePosixPath(inner)))
 
 
 def _copy(stream: BinaryIO, target: Path, name: str, compressed: int, budget: Budget) -> None:

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from xmlcore.checks import DataError
 from xmlcore.readers import archives
 from xmlcore.readers.limits import Limits
+from xmlcore.units import clean
 
 HEAD = 1 << 16
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r"))  # which no text has, in whatever encoding of a byte a letter
@@ -123,7 +124,7 @@ def _listed(paths: list[Path], budget: archives.Budget) -> list[DataFile]:
         total += path.stat().st_size
         if total > limits.max_upload_bytes:
             raise DataError(f"{path.name}: files of more than {limits.max_upload_bytes / 1e6:,.0f} MB, the limit")
-        files += _expanded(DataFile(path.name, path), budget)
+        files += _expanded(DataFile(clean(path.name), path), budget)
     if len(files) > limits.max_files:
         raise DataError(f"{len(files)} files were given; expected at most {limits.max_files}")
     if len({file.name for file in files}) < len(files):
@@ -140,7 +141,7 @@ def _in_folder(folder: Path, limits: Limits) -> list[DataFile]:
             path = Path(parent, name)
             if archives.ignorable(name) or not path.is_file():
                 continue
-            found.append(DataFile(path.relative_to(folder).as_posix(), path))
+            found.append(DataFile(clean(path.relative_to(folder).as_posix()), path))
             if len(found) > limits.max_files:
                 raise DataError(f"{folder} holds more than {limits.max_files} files; expected a data set's folder")
     return found

@@ -15,7 +15,7 @@ from scipy import sparse
 from xmlcore.matrices import Block
 from xmlcore.readers.files import DataFile, located, parse_whole
 from xmlcore.readers.parts import Parsed, Part
-from xmlcore.units import counted
+from xmlcore.units import clean, counted
 
 Label = str | int
 _DELIMITERS = ("|", ";", ",")
@@ -141,8 +141,3 @@ def list_labels(value: object, file: DataFile, line: int | None) -> list[Label]:
             raise located(file, line, f"the label {str(entry)[:40]!r} is no text and no whole number; expected one")
         labels.append(clean(entry).strip() if isinstance(entry, str) else entry)
     return [label for label in labels if label != ""]
-
-
-def clean(text: str) -> str:
-    """`text` with halves of surrogate pairs, which no page can show, replaced by a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

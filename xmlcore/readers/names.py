@@ -23,7 +23,7 @@ from xmlcore.dataset import FEATURE_KINDS, HIGHEST_PARAMETER, MOST_INSTANCES
 from xmlcore.matrices import n_columns
 from xmlcore.readers.files import DataFile, located, parse_whole, role, text_lines
 from xmlcore.readers.parts import Files, Parsed, Part
-from xmlcore.units import counted
+from xmlcore.units import clean, counted
 
 LABEL_NAMES = ("label_names.txt", "output-items.txt", "label_map.txt", "yf.txt", "y.txt")
 FEATURE_NAMES = ("feature_names.txt", "xf.txt")
@@ -199,6 +199,8 @@ def _about(file: DataFile | None) -> dict[str, object]:
         raise located(file, None, f"feature_kind is {shown(about['feature_kind'])}; expected values or counts")
     if not isinstance(about.get("name", ""), str):
         raise located(file, None, f"name is {shown(about['name'])}; expected text")
+    if "name" in about:
+        about["name"] = clean(about["name"])
     size = about.get("given_n_train", 1)
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MOST_INSTANCES:
         raise located(file, None, f"given_n_train is {shown(size)}; expected a number of instances")

@@ -29,6 +29,7 @@ from xmlcore.readers.files import DataFile, listed, located, no_text_at, opened,
 from xmlcore.readers.limits import LIMITS, Limits
 from xmlcore.readers.names import COMPANIONS, without_companions
 from xmlcore.readers.parts import Files, Format, Options, Parsed
+from xmlcore.units import clean
 
 # In the order in which they are listed to people, the most usual first.
 FORMATS: dict[str, Format] = {
@@ -201,5 +202,5 @@ def _called(path_or_paths: str | Path | Sequence[str | Path]) -> str:
         words = re.split(r"[-_. ]+", stem)
         kept = [word for word in words if word.lower() not in _NO_NAMES]
         if kept:
-            return "-".join(kept)
+            return clean("-".join(kept))
     return "data"

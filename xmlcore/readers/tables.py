@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from xmlcore.readers.files import DataFile, located, parse_whole
-from xmlcore.readers.labels import Label, LabelledTexts, clean, find_delimiter, list_labels, split_labels, with_labels
+from xmlcore.readers.labels import Label, LabelledTexts, find_delimiter, list_labels, split_labels, with_labels
 from xmlcore.readers.limits import Limits
 from xmlcore.readers.parts import Parsed
+from xmlcore.units import clean
 
 Cell = object
 Row = tuple[int | None, Sequence[Cell]]
@@ -189,7 +190,7 @@ def _indicated(
         if bit is None:
             raise located(file, line, f"{column!r} is {str(row[at[column]])[:40]!r}; expected 0 or 1")
         if bit:
-            labels.append(column)
+            labels.append(clean(column))
     return labels
 
 

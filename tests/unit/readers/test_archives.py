@@ -71,6 +71,35 @@ def test_an_archive_holds_the_same_data_set_as_its_folder(put, name, content):
     assert recognise(path).format == "xc-text"
     ds = read(path)
     assert ds.fingerprint == plain.fingerprint
+    assert ds.notes == plain.notes
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_names_that_are_too_long_for_a_tar_header_are_read(tmp_path, put, form):
+    plain = put("plain/train.txt", FILES["set/train.txt"])
+    with tarfile.open(tmp_path / "set.tar", "w", format=form) as archive:
+        archive.add(plain, f"{'réseau' * 30}/train.txt")
+        archive.add(put("plain/label_names.txt", "a\nb\n"), f"{'réseau' * 30}/label_names.txt")
+    assert read(tmp_path / "set.tar").label_names.tolist() == ["a", "b"]
+
+
+def test_folders_that_an_archive_lists_beside_their_files_are_no_files(tmp_path, put):
+    for inner, text in FILES.items():
+        folder = put(inner, text).parent
+    with tarfile.open(tmp_path / "set.tar.gz", "w:gz") as archive:
+        archive.add(folder, "set")
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as archive:
+        for path in (folder, *folder.iterdir()):
+            archive.write(path, path.relative_to(tmp_path))
+    fingerprint = read(folder).fingerprint
+    for name in ("set.tar.gz", "set.zip"):
+        ds = read(tmp_path / name)
+        assert (ds.fingerprint, ds.notes) == (fingerprint, ())
+
+
+def test_names_in_another_encoding_are_told_as_what_a_page_can_show(put):
+    old = tarred({"train.txt": "0 0:1\n1 1:1\n", "caf\udce9.dat": "x"})  # as tar keeps the byte of a Latin letter
+    assert "Not used: caf?.dat." in read(put("a.tar", old)).notes[0]
 
 
 def test_gzipped_files_are_read_alone_several_and_in_folders(put):
@@ -153,12 +182,22 @@ def lying(size: int) -> bytes:
 
 
 def long_header() -> bytes:
-    info = tarfile.TarInfo("train.txt")
-    info.pax_headers = {"comment": "x" * 2_000_000}
+    first, info = tarfile.TarInfo("test.txt"), tarfile.TarInfo("train.txt")
+    first.size, info.pax_headers = 700, {"comment": "x" * 2_000_000}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(first, io.BytesIO(b"0 0:1\n" * 117))
         archive.addfile(info)
     return out.getvalue()
+
+
+def negative() -> bytes:
+    """A tar file whose first member says that it has −512 bytes: whoever goes on from there reads it for ever."""
+    raw = bytearray(tarred({"train.txt": "0 0:1\n"}))
+    raw[124:136] = tarfile.itn(-512, 12, tarfile.GNU_FORMAT)
+    raw[148:156] = b" " * 8
+    raw[148:156] = b"%06o\0 " % sum(raw[:512])
+    return bytes(raw)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +219,7 @@ def long_header() -> bytes:
         ("a.gz", gzip.compress(b"0" * 20_000_000, mtime=0), "a.gz expands to more than 200 times its size"),
         ("a.tar.gz", tarred({"t": b"0" * 20_000_000}, "w:gz"), "a.tar.gz expands to more than 200 times its size"),
         ("a.zip", lying(100), "a.zip is damaged or cut short"),
+        ("a.tar", negative(), "a.tar is damaged (a member of size -512)"),
         ("a.tar.gz", long_header(), "a.tar.gz has a header of 20000"),
         ("a.zip", zipped(FILES)[:-30], "a.zip"),
         ("a.gz", gzip.compress(b"0 0:1\n" * 1000, mtime=0)[:-12], "a.gz is damaged or cut short"),

@@ -56,6 +56,23 @@ def test_sparse_rows_mean_the_same_as_dense_ones(mulan):
     assert mulan(HEADER, sparse_rows, "news", "sport").fingerprint == dense.fingerprint
 
 
+def test_quoted_values_in_sparse_rows_may_hold_commas_blanks_and_quotes(mulan):
+    header = "@relation r\n@attribute n numeric\n@attribute c {'a, b','it\\'s',\"x y\"}\n@attribute y {0,1}\n@data\n"
+    ds = mulan(header, "{0 3, 1 'it\\'s',2 1}\n{1 'a, b', 0 1}\n{1 \"x y\"}\n", "y")
+    assert ds.feature_names.tolist() == ["n", "c=a, b", "c=it's", "c=x y"]
+    assert ds.X_train.toarray().tolist() == [[3, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]]
+    assert ds.Y_train.toarray().tolist() == [[1], [0], [0]]
+
+
+def test_of_several_xml_files_the_one_named_as_the_data_names_the_labels(put, refusal):
+    for side in ("train", "test"):
+        put(f"m/m-{side}.arff", HEADER + ROWS)
+    own, other = put("m/m.xml", xml("news")), put("m/other.xml", xml("sport"))
+    assert read(other.parent).label_names.tolist() == ["news"]
+    own.rename(other.parent / "yet-another.xml")
+    assert refusal(other.parent).startswith("2 XML files (other.xml, yet-another.xml); expected one")
+
+
 @pytest.mark.parametrize(
     ("count", "labels", "features"), [("2", ["p", "q"], ["x", "y"]), ("-2", ["x", "y"], ["p", "q"])]
 )
@@ -175,11 +192,15 @@ def test_scipy_reads_dense_files_to_the_same_numbers(put):
         (HEADER, "{0 1,0 2}\n", "line 7: attribute 0 occurs twice"),
         (HEADER, "{0 1,1}\n", "line 7: found '1'; expected the number of an attribute and its value"),
         (HEADER, "{0 1,1 1\n", "line 7: the row does not end with a brace"),
+        (HEADER, "{0 '1' '2'}\n", "line 7: found \"'1' '2'\"; expected a value"),
         (HEADER, "'1,0,0,1\n", 'line 7: found "\'1,0,0,1"; expected a value (is a quote missing?)'),
         (HEADER, "", "m-train.arff: has no row after @data"),
         (HEADER.replace("@data\n", ""), "", "line 5: ends before @data"),
         (HEADER.replace("b numeric", "b relational"), ROWS, "line 4: 'b' has the type 'relational'"),
         (HEADER.replace("b numeric", "a numeric"), ROWS, "line 4: the attribute 'a' was declared in line 2 already"),
+        (HEADER.replace("b numeric", ""), ROWS, "line 4: found ''; expected a name after @attribute"),
+        (HEADER.replace("b numeric", "b {0,?}"), ROWS, "line 4: ? is among the values of 'b'; expected values"),
+        ("@relation r\n@data\n", "1\n", "line 2: @data comes before any @attribute"),
         (HEADER.replace("b numeric", "b {0,1"), ROWS, "line 4: the values of 'b' do not end with a brace"),
         (HEADER.replace("sport {0,1}", "sport {a,b}"), ROWS, "line 3: the label 'sport' has values a,b"),
         (HEADER.replace("@attribute b", "attribute b"), ROWS, "line 4: found 'attribute b numeric'"),
@@ -200,6 +221,10 @@ def test_what_is_wrong_is_named_with_its_line(put, refusal, header, rows, expect
         (xml("news", "news"), "m.xml: names the label 'news' twice"),
         ("<!DOCTYPE x [<!ENTITY a 'b'>]><labels/>", "m.xml: declares a document type or entities"),
         ("", "m.xml, line 1: is no XML"),
+        (
+            "<?xml version='1.0' encoding='none'?><labels/>",
+            "m.xml, line 1: cannot be read as XML (unknown encoding: none)",
+        ),
     ],
 )
 def test_an_xml_file_that_names_no_labels_is_refused(put, refusal, content, expected):

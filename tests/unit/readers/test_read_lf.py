@@ -51,6 +51,10 @@ def test_raw_texts_and_label_names_beside_them_are_kept(folder):
     assert ds.test_texts is None
     assert "tst.json has 3 texts for 2 instances and was left out." in ds.notes
     assert ds.label_name(2) == "label 2"
+    (folder / "lbl.json").write_text('{"title": "label 0"}\n')
+    ds = read(folder)
+    assert ds.label_names is None
+    assert "lbl.json has 1 name for 4 labels and was left out." in ds.notes
 
 
 @pytest.mark.parametrize(

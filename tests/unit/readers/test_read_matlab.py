@@ -74,6 +74,8 @@ def test_label_values_are_read_as_one_and_said(tmp_path):
         ({"a": np.eye(3)}, "set.mat: holds a; expected a matrix data (or X) and a matrix target (or Y)"),
         ({"data": np.eye(3), "target": np.eye(4)}, "set.mat: features and labels have the shapes (3, 3) and (4, 4)"),
         ({"data": np.array([[1, np.nan]]), "target": np.eye(1)}, "set.mat: data holds NaN"),
+        ({"data": np.ones((1, 1, 2)), "target": np.eye(1)}, "set.mat: data is no matrix of real numbers"),
+        ({"data": np.ones((1, 2)) * 1j, "target": np.eye(1)}, "set.mat: data is no matrix of real numbers"),
         ({"data": np.array([[1, 1e60]]), "target": np.eye(1)}, "set.mat: data holds NaN, infinity or a value beyond"),
         ({"data": np.array(["a", "b"]), "target": np.eye(2)}, "set.mat: data is no matrix of real numbers"),
         ({"data": np.eye(3), "target": {"a": 1}}, "set.mat: target is no matrix of real numbers"),

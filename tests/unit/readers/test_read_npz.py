@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from xmlcore.checks import DataError
 from xmlcore.readers import LIMITS, read, recognise
+from xmlcore.readers.arrays import checked_csr
+from xmlcore.readers.files import DataFile
 
 
 def matrices(seed: int = 0, rows: int = 12, test_rows: int = 5) -> dict[str, sparse.csr_array]:
@@ -82,12 +85,53 @@ def test_numbers_of_any_kind_become_float32(folder, dtype):
     np.testing.assert_array_equal(ds.X_train, X.astype(dtype).astype(np.float32))
 
 
+def test_finite_values_whose_sum_is_not_are_read(folder):
+    X = np.full((12, 2), 3e38, np.float32)
+    np.savez(folder / "X.trn.npz", X)
+    np.savez(folder / "X.tst.npz", X[:5])
+    np.testing.assert_array_equal(read(folder).X_train, X)
+
+
 def test_dense_features_alone_are_x_itself(folder):
     for short, rows in (("trn", 12), ("tst", 5)):
         (folder / f"X.{short}.npz").unlink()
         np.save(folder / f"X.{short}.npy", np.asfortranarray(np.arange(rows * 3.0).reshape(rows, 3)))
     ds = read(folder)
     np.testing.assert_array_equal(ds.X_train, np.arange(36.0).reshape(12, 3))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_large_dense_file_is_read_as_a_small_one_is(folder, monkeypatch, order):
+    made = [np.random.default_rng(0).random((rows, 3)).astype(np.float32, order=order) for rows in (12, 5)]
+    for short, X in zip(("trn", "tst"), made, strict=True):
+        (folder / f"X.{short}.npz").unlink()
+        np.save(folder / f"X.{short}.npy", X)
+    monkeypatch.setattr("xmlcore.readers.arrays._MAP_FROM", 100)
+    ds = read(folder)
+    for path in folder.glob("X.*"):
+        path.unlink()
+    np.testing.assert_array_equal(ds.X_train, made[0])
+    np.testing.assert_array_equal(ds.X_test, made[1])
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (np.zeros((12, 3, 2)), "holds float64 of shape (12, 3, 2); expected numbers in rows and columns"),
+        (np.zeros(12), "holds float64 of shape (12,); expected numbers in rows and columns"),
+        (np.zeros((12, 3), "U2"), "holds <U2 of shape (12, 3); expected numbers in rows and columns"),
+        (np.zeros((12, 3), complex), "holds complex128; expected plain numbers"),
+        (np.zeros(12, [("a", "f4")]), "holds [('a', '<f4')]; expected plain numbers"),
+        (np.zeros((12, 9)), "has 9 columns; expected at most 8"),
+    ],
+)
+@pytest.mark.parametrize("map_from", [0, 10**9])
+def test_arrays_that_are_no_features_are_refused(folder, refusal, monkeypatch, X, expected, map_from):
+    monkeypatch.setattr("xmlcore.readers.arrays._MAP_FROM", map_from)
+    for short in ("trn", "tst"):
+        (folder / f"X.{short}.npz").unlink()
+        np.save(folder / f"X.{short}.npy", X)
+    assert refusal(folder, limits=replace(LIMITS, max_columns=8)) == f"X.trn.npy: {expected}"
 
 
 def test_embeddings_beside_sparse_features_become_further_blocks(folder):
@@ -116,6 +160,11 @@ def test_groups_that_are_neither_whole_numbers_nor_texts_are_refused(folder, ref
     for groups, expected in ((np.ones(12), "holds float64 of shape"), (no_character, "cannot be read as arrays")):
         np.save(folder / "groups.trn.npy", groups)
         assert refusal(folder).startswith(f"groups.trn.npy: {expected}")
+
+
+def test_groups_of_another_number_of_instances_are_refused(folder, refusal):
+    np.save(folder / "groups.trn.npy", np.arange(11))
+    assert refusal(folder) == "groups.trn.npy: holds 11 groups for 12 instances"
 
 
 def test_an_embedding_for_one_side_only_is_refused(folder, refusal):
@@ -188,6 +237,34 @@ def test_of_several_sparse_kinds_one_is_used_and_dense_kinds_are_blocks(folder):
     assert "Other sparse features were left out: bow." in ds.notes
 
 
+def test_texts_of_another_number_of_instances_are_left_out_with_a_note(folder):
+    (folder / "X.trn.txt").write_text("only one\n")
+    ds = read(folder)
+    assert ds.train_texts is None
+    assert ds.notes == ("X.trn.txt has 1 line for 12 instances and was left out.",)
+
+
+def test_features_and_labels_that_are_none_or_differ_from_side_to_side_are_refused(folder, refusal):
+    made = matrices()
+    for name, changed, expected in (
+        ("X", lambda M, n: M[:, :0], "the data set has no features; expected at least one"),
+        ("Y", lambda M, n: M[:, :0], "the data set has no labels; expected at least one"),
+        ("X", lambda M, n: M[:, :n].toarray(), "dense features have 3 columns in train and 4 in test"),
+    ):
+        for side, width in (("trn", 3), ("tst", 4)):
+            M = changed(made[f"{name}.{side}"], width)
+            path = folder / f"{name}.{side}.npz"
+            sparse.save_npz(path, M) if sparse.issparse(M) else np.savez(path, M)
+        assert refusal(folder) == expected
+        for side in ("trn", "tst"):
+            sparse.save_npz(folder / f"{name}.{side}.npz", made[f"{name}.{side}"])
+    np.save(folder / "Y.trn.npy", made["Y.trn"].toarray())
+    assert refusal(folder) == "Y.trn.npy and Y.trn.npz both hold labels; expected one of them"
+    for path in folder.glob("Y.trn.*"):
+        path.unlink()
+    assert refusal(folder) == "Y.tst.npz: labels for testing but none for training; expected such as Y.trn.npz"
+
+
 def test_rows_of_features_and_labels_that_differ_are_refused_with_both_files(folder, refusal):
     sparse.save_npz(folder / "Y.trn.npz", matrices()["Y.trn"][:11])
     assert refusal(folder) == "X.trn.npz has 12 rows and Y.trn.npz 11; expected the same number"
@@ -227,6 +304,19 @@ def damaged(kind: str) -> bytes:
         arrays["data"] = np.array(["a"] * X.nnz)
     if kind == "form":
         arrays["format"] = np.array(b"dia")
+    if kind == "float":
+        arrays["indices"] = arrays["indices"] * 1.0
+    if kind == "table":
+        arrays["indices"] = arrays["indices"][:, None]
+    if kind.startswith("coo"):
+        row = np.repeat(np.arange(12), np.diff(X.indptr))
+        arrays = {"format": np.array(b"coo"), "data": X.data, "row": row, "col": X.indices, "shape": arrays["shape"]}
+    if kind == "coo row":
+        arrays["row"][-1] = 12
+    if kind == "coo short":
+        arrays["col"] = arrays["col"][:-1]
+    if kind == "coo twice":
+        arrays["col"] = np.where(row == row[0], 0, X.indices)
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
     return out.getvalue()[:-40] if kind == "cut" else out.getvalue()
@@ -247,6 +337,11 @@ def damaged(kind: str) -> bytes:
         ("missing", "without indptr"),
         ("text", "arrays of the wrong kind"),
         ("form", "in the form 'dia'; expected csr, csc or coo"),
+        ("float", "holds indices that are no whole numbers"),
+        ("table", "arrays of the wrong kind"),
+        ("coo row", "is no valid sparse matrix"),
+        ("coo short", "is no valid sparse matrix"),
+        ("coo twice", "names 1 column twice in one row"),
         ("cut", "cannot be read as arrays"),
     ],
 )
@@ -256,6 +351,44 @@ def test_a_matrix_that_cannot_be_is_refused_with_its_file(folder, refusal, capsy
     assert message.startswith("X.trn.npz: ")
     assert expected in message
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+@pytest.mark.parametrize(
+    ("indptr", "indices", "fits"),
+    [
+        ([0, 1, 3], [2, 0, 1], True),
+        ([0, 1, 2], [2, 0, 77], True),  # room for more entries than there are, as MATLAB keeps it
+        ([0, 1, 4], [2, 0, 1], False),
+        ([0, 3, 2], [2, 0, 1], False),
+        ([1, 2, 3], [2, 0, 1], False),
+        ([-1, 1, 3], [2, 0, 1], False),
+        ([0, 1], [2, 0, 1], False),
+        ([0, 1, 2, 3], [2, 0, 1], False),
+        ([0, 1, 3], [2, 0, 3], False),
+        ([0, 1, 3], [2, -1, 1], False),
+        ([0, 1, 3], [2, 0], False),
+    ],
+)
+def test_arrays_of_a_sparse_matrix_are_taken_where_no_index_leads_out_of_it(tmp_path, kind, indptr, indices, fits):
+    file = DataFile("m.npz", tmp_path / "m.npz")
+    data, shape = np.array([1, 2, 3], np.float32), (2, 3) if kind == "csr" else (3, 2)
+    arrays = (data, np.array(indices), np.array(indptr), kind, shape, file)
+    if not fits:
+        with pytest.raises(DataError, match=r"^m\.npz: is no valid sparse matrix"):
+            checked_csr(*arrays)
+        return
+    expected = np.zeros((2, 3))
+    for row in range(2):
+        expected[row, indices[indptr[row] : indptr[row + 1]]] = data[indptr[row] : indptr[row + 1]]
+    np.testing.assert_array_equal(checked_csr(*arrays).toarray(), expected if kind == "csr" else expected.T)
+
+
+def test_dense_matrices_that_are_named_one_by_one_are_no_archives(folder):
+    for short, rows in (("trn", 12), ("tst", 5)):
+        np.savez(folder / f"X.{short}.npz", np.arange(rows * 3.0).reshape(rows, 3))
+    ds = read(sorted(folder.iterdir()))
+    np.testing.assert_array_equal(ds.X_train, np.arange(36.0).reshape(12, 3))
 
 
 def test_a_header_that_promises_more_than_the_file_holds_is_refused(folder, refusal):

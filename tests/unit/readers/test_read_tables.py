@@ -188,10 +188,36 @@ def test_labels_in_json_may_be_delimited_text_missing_or_null(put):
     assert shown(ds) == [["x", "y"], [], [], ["3"]]
 
 
+def test_zeros_and_ones_in_json_are_labels_in_whatever_type_they_come(put):
+    lines = '{"text": "aa bb", "p": 1, "q": false, "r": "0"}\n{"text": ["aa", "bb"], "p": 0.0, "q": true, "r": "1"}\n'
+    ds = read([put("train.jsonl", lines), put("test.jsonl", lines)])
+    assert same_as_given(ds, ["aa bb", "aa bb"], [["p"], ["q", "r"]])
+
+
+def test_a_cell_that_is_neither_zero_nor_one_far_below_is_named_with_its_line(put, refusal):
+    rows = "aa bb,1,0\naa,0,1\n" * 600
+    assert refusal(put("t.csv", f"text,p,q\n{rows}bb,0,2\n")) == "t.csv, line 1202: 'q' is '2'; expected 0 or 1"
+
+
+def test_what_is_missing_in_json_is_no_text_no_label_and_no_name(put):
+    lines = (
+        '{"title": "aa bb", "abstract": null, "labels": ["x", "", " ", null]}\n'
+        '{"title": NaN, "abstract": "bb", "labels": [NaN, "y"]}\n{"title": "aa", "labels": null}\n'
+    )
+    ds = read([put("train.jsonl", lines), put("test.jsonl", lines)])
+    assert same_as_given(ds, ["aa bb", "bb", "aa"], [["x"], ["y"], []])
+    titles = lines.replace('"abstract"', '"kind"')
+    ds = read([put("train.jsonl", titles), put("test.jsonl", titles)])
+    assert ds.train_texts == ["aa bb", "", "aa"]
+    assert ds.train_names is None  # the only text is no name beside itself
+
+
 def test_halves_of_surrogate_pairs_are_replaced(put):
     lines = '{"text": "aa \\ud800", "labels": ["\\udfff"]}\n{"text": "aa", "labels": []}\n'
     ds = read([put("train.jsonl", lines), put("test.jsonl", lines)])
     assert (ds.train_texts[0], ds.label_names[0]) == ("aa ?", "?")
+    ones = '{"text": "aa", "\\ud800": 1, "b": 0}\n'
+    assert read([put("train.jsonl", ones), put("test.jsonl", ones)]).label_names.tolist() == ["?"]
 
 
 @pytest.mark.parametrize(

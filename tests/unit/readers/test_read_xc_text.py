@@ -221,6 +221,7 @@ def test_names_that_are_too_few_are_left_out_and_said(put):
     ("pairs", "expected"),
     [
         ("0 1\n7 0\n", "filter_labels_train.txt, line 2: instance 7 is out of range; expected 0 to 2"),
+        ("0 1\n\n0 x\n", "filter_labels_train.txt, line 3: found '0 x'; expected an instance and a label"),
         ("0 1\n0\n", "filter_labels_train.txt, line 2: found '0'; expected an instance and a label"),
         ("0 5\n", "filter_labels_train.txt, line 1: label 5 is out of range; expected 0 to 1"),
     ],
@@ -279,6 +280,16 @@ def test_the_size_of_the_pieces_changes_nothing(put, monkeypatch):
         read(path)
     line = int(str(caught.value).split("line ")[1].split(":")[0])
     assert "x:" in path.read_text().splitlines()[line - 1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 8, 13, 21])
+def test_blank_lines_at_the_end_are_no_instances_in_pieces_of_any_size(put, monkeypatch, size):
+    lines = "0,1 0:2 3:0.25\n\n\n1 1:1\n 2:1e-3\n\n0 0:3\n\n\n"
+    paths = put("train.txt", lines), put("test.txt", "1 3:1\n")
+    whole = read(paths)
+    assert whole.n_train == 7
+    monkeypatch.setattr(pieces, "_PIECE", size)
+    assert read(paths).fingerprint == whole.fingerprint
 
 
 @settings(max_examples=200, deadline=None)

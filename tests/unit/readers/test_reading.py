@@ -125,6 +125,58 @@ def test_a_data_set_is_called_after_its_files_unless_a_name_is_given(put, names,
     assert read(paths, name="mine").name == "mine"
 
 
+def test_names_and_texts_of_another_number_are_left_out_with_a_note(put):
+    for name in ("train.txt", "test.txt"):
+        folder = put(f"s/{name}", "1 0:1\n0 1:1\n").parent
+    for name in ("feature_names.txt", "label_names.txt", "train_names.txt", "test_names.txt"):
+        put(f"s/{name}", {"test_names.txt": "a\nb\n\n", "train_names.txt": "a\nb\nc\n"}.get(name, "a\n"))
+    ds = read(folder)
+    assert (ds.feature_names, ds.label_names, ds.train_names) == (None, None, None)
+    assert ds.test_names.tolist() == ["a", "b"]
+    assert sorted(ds.notes) == [
+        "feature_names.txt has 1 name for 2 features and was left out.",
+        "label_names.txt has 1 name for 2 labels and was left out.",
+        "train_names.txt has 3 names for 2 instances and was left out.",
+    ]
+
+
+def test_names_of_labels_are_those_of_the_wider_side_and_hidden_folders_are_left_out(put):
+    for name in (".git/train.txt", "__MACOSX/test.txt", "below/.cache/train.txt"):
+        put(f"s/{name}", "0 0:1\n")
+    put("s/label_names.txt", "a\nb\nc\n")
+    put("s/below/train.txt", "0 0:1\n1 1:1\n")
+    put("s/below/test.txt", "2 0:1\n")
+    ds = read(put("s/README.md", "x").parent)
+    assert ds.label_names.tolist() == ["a", "b", "c"]
+    assert (ds.n_train, ds.n_test) == (2, 1)
+
+
+def test_an_instance_keeps_its_name_and_its_mask_when_some_are_set_aside(put):
+    put("s/train.txt", "".join(f"0,1 0:{i + 1}\n" for i in range(20)))
+    put("s/train_names.txt", "".join(f"number {i}\n" for i in range(20)))
+    ds = read(put("s/filter_labels_train.txt", "".join(f"{i} 1\n" for i in range(0, 20, 3))).parent)
+    assert (ds.n_train, ds.n_test) == (16, 4)
+    for X, names, mask in (
+        (ds.X_train, ds.train_names, ds.train_filter),
+        (ds.X_test, ds.test_names, ds.test_filter),
+    ):
+        at = X.toarray()[:, 0].astype(int) - 1
+        assert names.tolist() == [f"number {i}" for i in at]
+        assert mask.toarray().tolist() == [[0, int(i % 3 == 0)] for i in at]
+
+
+def test_a_name_that_no_page_can_show_is_told_without_what_it_cannot(put):
+    path = put("caf\udce9.txt", "0 0:1\n1 1:1\n")  # a byte that is not UTF-8, as Python gives it
+    ds = read(path)
+    assert (ds.name, ds.source) == ("caf?", "caf?, read as: Extreme Classification Repository, text.")
+    folder = put("s/dataset.json", '{"name": "a\\ud800"}').parent
+    put("s/train.txt", "0 0:1\n1 1:1\n")
+    put("s/\udce9", "x")
+    ds = read(folder)
+    assert ds.name == "a?"
+    assert "Not used: ?." in ds.notes[0]
+
+
 def test_validation_files_and_notes_beside_the_data_are_left_alone(put):
     folder = put("s/train.txt", "0 0:1\n1 1:1\n").parent
     for name, content in (("test.txt", "0 1:1\n"), ("valid.txt", "0 0:1\n"), ("README.md", "read me\n")):

@@ -320,6 +320,27 @@ def test_counts_that_do_not_fit_are_refused_with_their_file(tmp_path, put, refus
     assert message in refusal(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ("[1]", "dataset.json, line 1: is no JSON object"),
+        ('{"A": 0.5,', "dataset.json, line 1: is no JSON"),
+        ('{"A": -1}', "dataset.json: A is -1; expected"),
+        ('{"A": NaN}', "dataset.json: A is nan; expected"),
+        ('{"A": "1"}', "dataset.json: A is '1'; expected"),
+        ('{"A": true}', "dataset.json: A is True; expected"),
+        ('{"B": 0}', "dataset.json: B is 0; expected"),
+        ('{"name": 5}', "dataset.json: name is 5; expected text"),
+        ('{"feature_kind": "words"}', "dataset.json: feature_kind is 'words'; expected values or counts"),
+        ('{"given_n_train": true}', "dataset.json: given_n_train is True"),
+    ],
+)
+def test_what_a_data_set_says_of_itself_is_refused_where_it_cannot_be(tmp_path, refusal, about, message):
+    folder = write_xc_text(made(), tmp_path)
+    (folder / "dataset.json").write_text(about)
+    assert refusal(folder).startswith(message)
+
+
 @WRITERS
 def test_a_folder_that_cannot_be_made_is_refused(put, write):
     with pytest.raises(DataError, match=r"below cannot be written \(Not a directory\)"):
