@@ -32,13 +32,16 @@ from xmlcore.units import beside_estimate, counted
 
 CARD_KS = (1, 3, 5)
 SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
+# However small they are: one λ more then takes the memory that the oldest leaves. Memory that the process has not had
+# before came so slowly on a virtual machine that a λ took half as long again.
+MOST_SCORES = 4
 LAST_ANSWER = "_last_answer"  # its settings and the seconds it took
 SOLVED = "_solved_behind"  # the settings and the seconds of an answer that this visitor has waited for
 WAITED_FOR = 1e12  # operations of a solve that a page waits for: a few seconds
 
 
 @cached(
-    LRUCache(SCORE_BYTES, getsizeof=lambda scores: scores.nbytes),
+    LRUCache(SCORE_BYTES, getsizeof=lambda scores: max(scores.nbytes, SCORE_BYTES // MOST_SCORES)),
     key=lambda model, reg_lambda: (model.full.fingerprint, reg_lambda),
     condition=threading.Condition(),
 )

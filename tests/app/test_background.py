@@ -306,13 +306,19 @@ def test_the_last_answer_of_another_data_set_is_not_told():
     assert "Last answer in" not in status(app)
 
 
-def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():
+@pytest.mark.parametrize(
+    ("n_bytes", "solved"),
+    [(answers.SCORE_BYTES // 3, [1, 2, 3, 4, 2]), (1, [1, 2, 3, 4, 5, 4])],
+    ids=["large", "small"],
+)
+def test_scores_are_kept_up_to_a_number_of_bytes_and_a_few_those_asked_for_last(n_bytes, solved):
     asked = []
 
     def scores_of(X: object, P: object, reg_lambda: float) -> np.ndarray:
         asked.append(reg_lambda)
-        return np.empty(answers.SCORE_BYTES // 3, np.uint8)
+        return np.empty(n_bytes, np.uint8)
 
+    answers.scores_on_test.cache.clear()
     of = SimpleNamespace(
         full=MADE,
         dataset=MADE,
@@ -321,9 +327,9 @@ def test_scores_are_kept_up_to_a_number_of_bytes_those_asked_for_last():
         projection=None,
         factorization=SimpleNamespace(scores_of=scores_of),
     )
-    for reg_lambda in (1, 2, 3, 1, 4, 1, 3, 2):
+    for reg_lambda in (1, 2, 3, 1, 4, 1, 3, 2, *((5, 4) if n_bytes == 1 else ())):
         answers.scores_on_test(of, reg_lambda)
-    assert asked == [1, 2, 3, 4, 2]
+    assert asked == solved
 
 
 def test_a_model_larger_than_the_cache_is_made_once(monkeypatch):
