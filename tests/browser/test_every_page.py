@@ -26,8 +26,8 @@ N_CHARTS = {
 CHARTS = "[...document.querySelectorAll(\"[class*='st-key-chart_']\")]"
 DESCRIBE_CHARTS = f"""() => {CHARTS}.map(block => ({{
     titles: [...block.querySelectorAll(".xtitle, .ytitle")].map(title => title.textContent),
-    caption: block.querySelector("[data-testid='stCaptionContainer']").innerText,
-    name: block.querySelector(".stPlotlyChart[role='figure']").getAttribute("aria-label"),
+    caption: block.querySelector("[data-testid='stCaptionContainer']")?.innerText ?? "",
+    name: block.querySelector(".stPlotlyChart[role='figure']")?.getAttribute("aria-label") ?? "",
     csv: [...block.querySelectorAll("button")].filter(
         button => button.innerText.trim() === "CSV" && button.checkVisibility()
     ).length,
@@ -39,7 +39,8 @@ DESCRIBE_CHARTS = f"""() => {CHARTS}.map(block => ({{
 }}))"""
 COMPLETE_CHARTS = f"""least => {{
     const charts = ({DESCRIBE_CHARTS})();
-    return charts.length >= least && charts.every(chart => chart.titles.length >= 2 && chart.csv === 1) && charts;
+    const complete = ({{titles, caption, name, csv}}) => titles.length >= 2 && caption && name && csv === 1;
+    return charts.length >= least && charts.every(complete) && charts;
 }}"""
 
 FILLED = "!document.querySelector(\"[data-testid='stProgress']\")"
@@ -63,7 +64,7 @@ def test_the_page_fits_every_width_its_charts_are_complete_and_the_keyboard_alon
         wait_until_idle(page)
         grounds.add((scheme, main.evaluate("main => getComputedStyle(main.closest('.stApp')).backgroundColor")))
         assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 1
-        # A chart whose curve still grows, or whose colours change, is for a moment without what belongs to it.
+        # A chart that has just come, or whose curve grows, is for a moment without what belongs to it.
         charts = page.wait_for_function(COMPLETE_CHARTS, arg=N_CHARTS[path], timeout=60_000).json_value()
         for chart in charts:
             assert all(title.strip() for title in chart["titles"])
