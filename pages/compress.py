@@ -81,13 +81,14 @@ def of_the_share(share: float) -> None:
 
 def of_all_shares(share: float) -> None:
     """The curves, as far as they are there."""
-    filled = work.curves(answer)
+    filled, columns = work.curves(answer), st.columns(2)
+    if not filled.results:
+        for column in columns:
+            show.keep_room(column)
+        return
     now = points_now(answer, share)
     then = points_now(ghost, share) if ghost and quick else None
-    for column, metric in zip(st.columns(2), show.MAIN_METRICS, strict=True):
-        if not filled.results:
-            show.keep_room(column)
-            continue
+    for column, metric in zip(columns, show.MAIN_METRICS, strict=True):
         name = f"{SHORT_NAMES[metric]}@{answer.K}"
 
         def relative(point: SparsePoint, metric: str = metric) -> float:
