@@ -1,6 +1,7 @@
 """What Tune fills in behind the page: the path, all test instances where a sample was answered on, the frontier."""
 
 import re
+from collections import OrderedDict
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -34,6 +35,7 @@ def answer():
 
 
 def test_the_held_out_path_tells_how_far_it_is_before_its_results_arrive_together(answer, monkeypatch):
+    monkeypatch.setattr(behind, "_fillings", OrderedDict())  # a step gives way to what another test's page waits for
     work, told, step_aside = paths.paths(answer), [], behind.step_aside
 
     def spied(*done: float) -> None:
