@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import sparse
 
 from tests.full_disk import full_disk
 from tests.unit.helpers import leftovers
 from xmlcore.checks import DataError
-from xmlcore.store import Store, StoreError, default_folder, get_features, put_all_features, put_features
+from xmlcore.store import Store, StoreError, default_folder
 from xmlcore.store_entry import write_entry
 
 
@@ -114,15 +113,6 @@ def test_clear_spares_what_is_in_use_and_removes_what_cannot_be_read(store):
     store.clear(spared=["factorisation", "none"])
     assert {entry.key for entry in store.entries()} == kept
     assert len(list((store.folder / "store").iterdir())) == len(kept)
-
-
-def test_parts_that_do_not_fit_the_cache_all_at_once_are_refused(tmp_path):
-    X, Y = np.ones((100, 100), np.float32), sparse.csr_array(np.eye(100, dtype=np.float32))
-    put_all_features(Store(tmp_path / "large"), {"X": X, "Y": Y})
-    np.testing.assert_array_equal(get_features(Store(tmp_path / "large"), "X"), X)
-    for max_bytes, message in ((20_000, "X was not cached"), (42_000, "the data does not fit all at once")):
-        with pytest.raises(DataError, match=message):
-            put_all_features(Store(tmp_path / str(max_bytes), max_bytes=max_bytes), {"X": X, "Y": Y})
 
 
 def test_size_is_what_the_files_take_and_clear_leaves_nothing(store):
@@ -408,36 +398,3 @@ def test_the_default_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the XDG specification says to ignore these
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_folder() == tmp_path / ".cache" / "xml-ridge"
-
-
-# Features
-
-
-@pytest.mark.parametrize("form", ["sparse", "dense", "blocks"])
-def test_features_come_back_in_their_form_without_being_copied_into_memory(store, form):
-    rng = np.random.default_rng(4)
-    csr = sparse.random_array((50, 30), density=0.1, rng=rng, dtype=np.float32).tocsr()
-    dense = rng.random((50, 7)).astype(np.float32)
-    X = {"sparse": csr, "dense": dense, "blocks": (csr, dense)}[form]
-    assert put_features(store, "X", X)
-    found = get_features(store, "X")
-    assert isinstance(found, tuple) == (form == "blocks")
-    for block, expected in zip(*(value if form == "blocks" else (value,) for value in (found, X)), strict=True):
-        assert type(block) is type(expected)
-        assert block.dtype == np.float32
-        assert block.shape == expected.shape
-        assert abs(block - expected).max() == 0
-        part = block.data if sparse.issparse(block) else block
-        while isinstance(part, np.ndarray) and not isinstance(part, np.memmap):
-            part = part.base
-        assert isinstance(part, np.memmap)
-
-
-def test_columns_and_rows_without_entries_come_back_too(store):
-    X = sparse.csr_array(([1.0], ([0], [0])), shape=(5, 9), dtype=np.float32)
-    assert put_features(store, "X", X)
-    assert get_features(store, "X").shape == (5, 9)
-
-
-def test_features_that_are_gone_give_none(store):
-    assert get_features(store, "X") is None

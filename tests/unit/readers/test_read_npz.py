@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xmlcore.checks import DataError
 from xmlcore.readers import LIMITS, read, recognise
-from xmlcore.readers.arrays import checked_csr
-from xmlcore.readers.files import DataFile
 
 
 def matrices(seed: int = 0, rows: int = 12, test_rows: int = 5) -> dict[str, sparse.csr_array]:
@@ -351,37 +348,6 @@ def test_a_matrix_that_cannot_be_is_refused_with_its_file(folder, refusal, capsy
     assert message.startswith("X.trn.npz: ")
     assert expected in message
     assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize("kind", ["csr", "csc"])
-@pytest.mark.parametrize(
-    ("indptr", "indices", "fits"),
-    [
-        ([0, 1, 3], [2, 0, 1], True),
-        ([0, 1, 2], [2, 0, 77], True),  # room for more entries than there are, as MATLAB keeps it
-        ([0, 1, 4], [2, 0, 1], False),
-        ([0, 3, 2], [2, 0, 1], False),
-        ([1, 2, 3], [2, 0, 1], False),
-        ([-1, 1, 3], [2, 0, 1], False),
-        ([0, 1], [2, 0, 1], False),
-        ([0, 1, 2, 3], [2, 0, 1], False),
-        ([0, 1, 3], [2, 0, 3], False),
-        ([0, 1, 3], [2, -1, 1], False),
-        ([0, 1, 3], [2, 0], False),
-    ],
-)
-def test_arrays_of_a_sparse_matrix_are_taken_where_no_index_leads_out_of_it(tmp_path, kind, indptr, indices, fits):
-    file = DataFile("m.npz", tmp_path / "m.npz")
-    data, shape = np.array([1, 2, 3], np.float32), (2, 3) if kind == "csr" else (3, 2)
-    arrays = (data, np.array(indices), np.array(indptr), kind, shape, file)
-    if not fits:
-        with pytest.raises(DataError, match=r"^m\.npz: is no valid sparse matrix"):
-            checked_csr(*arrays)
-        return
-    expected = np.zeros((2, 3))
-    for row in range(2):
-        expected[row, indices[indptr[row] : indptr[row + 1]]] = data[indptr[row] : indptr[row + 1]]
-    np.testing.assert_array_equal(checked_csr(*arrays).toarray(), expected if kind == "csr" else expected.T)
 
 
 def test_dense_matrices_that_are_named_one_by_one_are_no_archives(folder):
