@@ -28,6 +28,7 @@ from xmlcore import (
     metric_inverse_propensity,
 )
 from xmlcore.cost import operations_per_second
+from xmlcore.metrics import SHORT_NAMES
 from xmlcore.units import beside_estimate, counted
 
 CARD_KS = (1, 3, 5)
@@ -36,6 +37,7 @@ SCORE_BYTES, ANSWER_BYTES = 300 << 20, 100 << 20
 # before came so slowly on a virtual machine that a λ took half as long again.
 MOST_SCORES = 4
 LAST_ANSWER = "_last_answer"  # its settings and the seconds it took
+SPOKEN = "_spoken_answer"  # its numbers in one sentence
 SOLVED = "_solved_behind"  # the settings and the seconds of an answer that this visitor has waited for
 WAITED_FOR = 1e12  # operations of a solve that a page waits for: a few seconds
 
@@ -105,6 +107,7 @@ def answer_at(settings: Settings) -> Answer:
     with st.spinner("Solving for this λ…", show_time=True):  # seen only where it takes more than half a second
         result = _answer(settings, metric_AB_of(settings))
     result.model.start()
+    st.session_state[SPOKEN] = _spoken(result)
     # A run that only draws the same answer again finds it ready: what the answer took stays told.
     if st.session_state.get(LAST_ANSWER, (None,))[0] != settings:
         st.session_state[LAST_ANSWER] = settings, time.perf_counter() - started
@@ -118,6 +121,15 @@ def answer_at(settings: Settings) -> Answer:
     if result.K < settings.K:
         st.caption(f"K = {settings.K} is cut to {result.K}, the number of labels.")
     return result
+
+
+def _spoken(answer: Answer) -> str:
+    evaluation, k = answer.evaluation, answer.K
+    return "; ".join(
+        f"{SHORT_NAMES[metric]}@{k} {100 * evaluation.ridge.metrics[metric][k]:.2f} and, with PS, "
+        f"{100 * evaluation.ps.metrics[metric][k]:.2f}"
+        for metric in ("precision", "psprecision")
+    )
 
 
 def _answer(settings: Settings, metric_AB: tuple[float, ...]) -> Answer:

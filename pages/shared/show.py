@@ -71,7 +71,7 @@ LAYOUT = """<style>
 .st-key-cards:not(:has([data-testid="stMetricDeltaDescription"])) .st-key-cards_ps [data-testid="stMetricLabel"] {
   display: block; position: absolute; clip-path: inset(50%);
 }
-.stApp :has(> .page-title) { position: absolute; clip-path: inset(50%); }
+:is(.stApp :has(> .page-title), #heard) { position: absolute; clip-path: inset(50%); }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 1rem 2rem; }
   .stApp :is(.st-key-cards_ridge, .st-key-cards_ps) { grid: auto-flow / repeat(3, minmax(0, 1fr)); }
@@ -119,6 +119,11 @@ document.onclick = event => {
   Object.assign(font, {family});
 };
 </script>"""
+# What a screen reader says of itself must stand where it stood before; the app's own places are made anew.
+HEARD = """<script>(() => {{
+  const region = document.getElementById("heard") ?? document.body.appendChild(document.createElement("div"));
+  Object.assign(region, {{ id: "heard", role: "status", textContent: {text} }});
+}})()</script>"""
 
 
 CHART_ROOM = 418  # pixels that such a chart takes with its caption and buttons
@@ -133,6 +138,11 @@ def styles() -> None:
 def title(page: str) -> None:
     """The page's heading, for who hears the page; others see which page is chosen in the menu."""
     st.html(f'<h1 class="page-title">{page}</h1>')
+
+
+def heard(text: str) -> None:
+    """Has a screen reader say the text, once for each change of it; nobody sees it."""
+    st.html(HEARD.format(text=json.dumps(text)), unsafe_allow_javascript=True)
 
 
 def chart(

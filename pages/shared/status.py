@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import answers, behind, frame, model
+from pages.shared import answers, behind, frame, model, show
 from pages.shared.settings import Settings
 from xmlcore.units import beside_estimate, counted, in_seconds
 
@@ -56,5 +56,7 @@ def line(settings: Settings) -> None:
             st.rerun()
 
     frame.fragment(told, run_every=behind.POLL_SECONDS if waiting else None)()
+    if answered:
+        show.heard(st.session_state[answers.SPOKEN])
     if model.store() is not None and model.store().notices:
         st.caption(f"Cache on disk: {model.store().notices[-1]}")

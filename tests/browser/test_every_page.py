@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from pages.shared.frame import PAGES
-from tests.browser.chromium import wait_until_idle
+from tests.browser.chromium import card_numbers, slider, wait_until_idle
 
 # The charts that each page has at least; Compare draws its own once there is another system.
 N_CHARTS = {
@@ -253,6 +253,21 @@ def test_each_number_can_be_heard_with_its_name_and_hold_keeps_the_focus(server,
         page.get_by_role("button", name=after, exact=True).wait_for()
         wait_until_idle(page)
         assert page.evaluate("document.activeElement.innerText") == after
+
+
+def test_a_new_answer_is_said_by_itself_and_not_seen(server, visit):
+    page = visit(server.url)
+    region = page.locator("#heard")
+    for key in ("ArrowRight", "ArrowLeft"):
+        before = region.inner_text()
+        slider(page, "A").press(key)
+        page.wait_for_function("before => document.getElementById('heard').innerText !== before", arg=before)
+        wait_until_idle(page)
+        shown = [f"{number:.2f}" for number in card_numbers(page)]
+        spoken = "P@5 {} and, with PS, {}; PSP@5 {} and, with PS, {}"
+        assert region.inner_text() == spoken.format(shown[2], shown[8], shown[5], shown[11])
+    assert region.get_attribute("role") == "status"
+    assert region.evaluate("region => getComputedStyle(region).clipPath") == "inset(50%)"
 
 
 def test_the_lectures_hint_goes_with_the_sidebar(server, visit):
