@@ -158,6 +158,9 @@ def test_a_label_that_is_named_again_counts_once(put):
     ("content", "expected"),
     [
         ("2 4 2\n0 0:1\n1 1:1 3:\n", "line 3: the value in '3:' is no number"),
+        ("2 4 2\n0 0:1\n1 1:1 3:.\n", "line 3: the value in '3:.' is no number"),
+        ("2 4 2\n0 0:1\n1 1:1 3:-\n", "line 3: the value in '3:-' is no number"),
+        ("2 4 2\n0 0:1\n1 1:1 3:.e5\n", "line 3: the value in '3:.e5' is no number"),
         ("2 4 2\n0 0:1\n1 1:1 3\n", "line 3: the feature '3' has no value; expected index:value"),
         ("2 4 2\n0 0:1\n1 1:one\n", "line 3: the value in '1:one' is no number"),
         ("2 4 2\n0 0:1\n1 1:1.5.2\n", "line 3: the value in '1:1.5.2' is no number"),
@@ -299,7 +302,7 @@ def test_blank_lines_at_the_end_are_no_instances_in_pieces_of_any_size(put, monk
         st.floats(-3e38, 3e38).map(lambda value: f"{value:.25g}"),
         st.decimals(-1000, 1000, places=12).map(str),
         st.from_regex(
-            r"[+-]?([0-9]{1,30}|[0-9]{0,20}\.[0-9]{1,20}|[0-9]{1,5}\.)([eE][+-]?[0-9]{1,2})?", fullmatch=True
+            r"[+-]?([0-9]{1,30}|[0-9]{0,20}\.[0-9]{1,20}|[0-9]{1,5}\.)([eE][+-]?[0-9]{1,3})?", fullmatch=True
         ),
     )
 )
