@@ -4,7 +4,7 @@ import napkinxc.datasets
 import numpy as np
 import omikuji
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -306,6 +306,9 @@ def test_blank_lines_at_the_end_are_no_instances_in_pieces_of_any_size(put, monk
         ),
     )
 )
+@example("123456789012345678901234567")  # more digits than an integer holds
+@example("0.000000000000000000001234567890123456789")
+@example("1e-700")
 def test_numbers_are_read_as_python_reads_them(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("number") / "n.txt"
     path.write_text(f"1 2 1\n0 1:{text}\n")
