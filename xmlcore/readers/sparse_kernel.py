@@ -175,7 +175,7 @@ def _read_labels(text, at, n_labels, labels, filled, report):
         if text[end] == _COLON:
             value, stop, _ = _decimal(text, end + 1)
             if stop == end + 1 or not np.isfinite(value):
-                report[CODE] = VALUE
+                report[CODE] = VALUE if stop == end + 1 else NOT_FINITE
                 return at, filled
             report[VALUED_LABELS] += 1
             relevant = value != 0

@@ -67,6 +67,7 @@ def test_comments_end_a_line_as_scikit_learn_has_it(put):
     [
         ("1 1:1\n1 0:1\n", "line 2: feature 0 is out of range; expected numbers from 1"),
         ("1 1:1\n\n# c\n1 2:x\n", "line 4: the value in '2:x' is no number"),
+        ("1 1:1\n1 2:1.5x\n", "line 2: the value in '2:1.5x' is no number"),
         ("1 1:1\n1 2:1 2:1\n", "line 2: feature 2 occurs twice"),
         ("1 1:1\nqid:3 2:1\n", "line 2: found 'qid:3'"),
         ("# only\n\n", "holds no instance"),

@@ -167,6 +167,8 @@ def test_a_label_that_is_named_again_counts_once(put):
         ("2 4 2\n0 0:1\n1 1:nan\n", "line 3: the value in '1:nan' is not finite"),
         ("2 4 2\n0 0:1\n1 1:-inf\n", "line 3: the value in '1:-inf' is not finite"),
         ("2 4 2\n0 0:1\n1 1:1e39\n", "line 3: the value in '1:1e39' is not finite"),
+        ("2 4 2\n0 0:1\n1: 1:1\n", "line 3: the value in '1:' is no number"),
+        ("2 4 2\n0 0:1\n1:1e999 1:1\n", "line 3: the value in '1:1e999' is not finite"),
         ("2 4 2\n0 0:1\n1 4:1\n", "line 3: feature 4 is out of range; expected 4 features, numbered 0 to 3"),
         ("2 4 2\n0 0:1\n2 1:1\n", "line 3: label 2 is out of range; expected 2 labels, numbered 0 to 1"),
         ("2 4 2\n0 0:1\n1 2:1 1:1 2:3\n", "line 3: feature 2 occurs twice"),
