@@ -146,7 +146,11 @@ if others:
         column_config={column: st.column_config.Column(width="medium") for column in (name, "true", RIDGE, RIDGE_PS)},
     )
     if len(apart) > MOST_ROWS:
-        st.caption(f"The first {MOST_ROWS} of {len(apart):,} test instances, those with the least in common with PS.")
+        where = f" on which {shown_name} differs from {RIDGE_PS}" if only else ""
+        st.caption(
+            f"The first {MOST_ROWS} of the {len(apart):,} test instances{where}, those with the least in "
+            "common with PS."
+        )
 
 # What the paper reports, and our own rows beside it.
 st.header("What the paper reports")

@@ -62,11 +62,11 @@ def of_the_share(share: float) -> None:
     with left:
         st.table(kept_table(points, answer.K, answer.evaluation.ks), border="horizontal")
         st.caption(
-            f"Of the value with the whole W, in percent; in brackets the value itself. Of {answer.rows_text} of "
-            f"{frame.plain_markdown(answer.model.shown_title)}. Above 100 %: dropping the small weights raised the "
-            "metric. P and PSP: see the help of K in the sidebar. nDCG and PSnDCG: the same two, with less weight for "
-            "a label further down the ranking. Recall: of an instance's labels, the share found. Coverage: of all "
-            "labels in test, the share ever rightly found."
+            f"With the sparse W, in percent of the value with the whole W; in brackets the value with the sparse W. On "
+            f"{answer.rows_text} of {frame.plain_markdown(answer.model.shown_title)}. Above 100 %: dropping the small "
+            "weights raised the metric. P and PSP: see the help of K in the sidebar. nDCG and PSnDCG: the same two, "
+            "with less weight for a label further down the ranking. Recall: of an instance's labels, the share found. "
+            "Coverage: of all labels in test, the share ever rightly found."
         )
     with right:
         dense = {variant: work.dense_seconds(answer, variant) for variant in work.VARIANTS}

@@ -40,7 +40,8 @@ def missing() -> None:
     """Wrong predictions that look right."""
     st.markdown(
         f"Labels that {RIDGE} ranks {view.among_first(answer.K)} and that the data does not give, the strongest "
-        "support first. Support is the sum of the training instances' votes, which is the score; training aims at 1 "
+        "support first. Support is the sum of the votes of all training instances with the label, the label's score; "
+        "training aims at 1 "
         "for a label that is there and 0 for one that is not. Some of these labels may be missing from the data rather "
         "than wrong: that is why there are propensities. Choose a row to see why."
     )

@@ -53,7 +53,8 @@ def of_all(polls: bool) -> None:
         for name, (ridge, ps) in sample.intervals(answer).items()
     )
     st.caption(
-        f"Only this random sample is scored, so that λ answers quickly. Its 95 % intervals, in points: {widths}."
+        f"The numbers above are of this random sample, so that λ answers quickly. Its 95 % intervals, in points: "
+        f"{widths}."
     )
     if not answer.model.ready:
         return
@@ -162,7 +163,7 @@ def reach(polls: bool) -> None:
             ),
             name="tradeoff",
             caption=f"Up and to the right is better. The large circle is {RIDGE}, the large diamond {RIDGE_PS}, at the "
-            f"present setting{show.open_ones(ghost)}. Worse settings lie outside; double-click to see all. Of "
+            f"present setting{show.open_ones(ghost)}. Settings far worse may lie outside; double-click to see all. Of "
             f"{answer.rows_text}: a setting chosen by these numbers will look better here than on new data.",
             alt=f"Dots: settings of λ, A and B by {name} and {ps_name}, with the frontier of the best ones",
             data=lambda: pd.DataFrame(

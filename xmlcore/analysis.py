@@ -45,7 +45,7 @@ def frequency_bins(label_counts: np.ndarray, kind: str = "twos", n_shares: int =
     kind: "twos" (1, 2–3, 4–7, …), "tens" (1–9, 10–99, …), or "shares": at most n_shares bins with about equal shares
     of all assignments, labels of equal frequency kept together.
 
-    Raises DataError for another kind, negative counts and n_shares < 1.
+    Raises DataError for another kind, counts that are no whole numbers of at least 0, and n_shares < 1.
     """
     counts = _as_counts(label_counts)
     largest = int(counts.max(initial=0))
@@ -113,7 +113,7 @@ def contributions(
     """Contribution to P@K ("precision") or PSP@K ("psprecision") by bin, for both variants.
 
     k: one of evaluation.ks; metric_inverse_propensity: θ (L,) with which the evaluation measured.
-    Raises DataError for another metric or K, and for bins of other labels.
+    Raises DataError for another metric or K, bins of other labels, and for PSP@K a θ that does not fit.
     """
     ridge, ps = (
         contribution_by_bin(each, evaluation, k, metric, metric_inverse_propensity, bins)
@@ -167,7 +167,10 @@ class BinRecall:
 
 
 def recall_by_bin(evaluation: Evaluation, k: int, Y: sparse.csr_array, bins: FrequencyBins) -> BinRecall:
-    """Recall within each bin, over all of its assignments in Y (the evaluated rows). Raises DataError for another K."""
+    """Recall within each bin, over all of its assignments in Y (the evaluated rows).
+
+    Raises DataError for a K that was not evaluated, labels Y of other rows, and bins of other labels.
+    """
     total = _summed(_counts(Y, evaluation), bins)
     ridge, ps = (_divided(_summed(label_hits, bins), total) for label_hits in _label_hits(evaluation, k))
     return BinRecall(total.astype(np.int64), ridge, ps)

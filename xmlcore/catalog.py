@@ -83,8 +83,8 @@ _ENTRIES = (
     _embedded(
         "debian-depends",
         "Debian-depends",
-        "Descriptions of Debian packages with the packages that they depend on: 63,666 packages, 35,515 labels, half "
-        "of them on one package only.",
+        "Descriptions of Debian packages with the packages that they depend on: 63,666 packages, 35,515 labels, nearly "
+        "half of them on one package only.",
     ),
     _download(
         "bibtex",

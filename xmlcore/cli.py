@@ -89,7 +89,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m xmlcore", description="Ridge regression for extreme multi-label.")
+    about = "Ridge regression for extreme multi-label learning."
+    parser = argparse.ArgumentParser(prog="python -m xmlcore", description=about)
     commands = parser.add_subparsers(required=True, metavar="command")
 
     data = commands.add_parser("data", help="list the data sets that can be had by name")

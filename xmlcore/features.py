@@ -81,7 +81,8 @@ class FittedFeatures:
             X: raw features, in the blocks of the data set that this was fitted on.
             embeddings: with `lm`, the rows' block of sentence embeddings.
 
-        Raises DataError where blocks or widths differ, or counts are below 1.
+        Raises DataError where blocks or widths differ, embeddings are missing, not wanted or of other rows, counts are
+        below 1, or a row is too long to be scaled.
         """
         blocks = as_blocks(X, "X")
         widths = tuple(block.shape[1] for block in blocks)

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from xmlcore.figures import INK, TITLE, draw, escaped
 from xmlcore.figures_axes import SMALL, shortened, text_width
+from xmlcore.units import counted
 
 _GREY = "#777777"
 _MOST_BARS = 60
@@ -26,7 +27,9 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray) -> go.Figure:
     for name, counts, dash in (("training instances", train, "solid"), ("test instances", test, "dot")):
         total = max(int(counts.sum()), 1)
         shown = np.append(counts[:_MOST_BARS], counts[_MOST_BARS:].sum()) if counts.size > _MOST_BARS else counts
-        ticks = [f"{_MOST_BARS} or more" if at == _MOST_BARS else str(at) for at in range(len(shown))]
+        ticks = [
+            f"{_MOST_BARS} or more labels" if at == _MOST_BARS else counted(at, "label") for at in range(len(shown))
+        ]
         traces.append(
             {
                 "type": "scatter",
@@ -36,7 +39,7 @@ def labels_per_instance(train: np.ndarray, test: np.ndarray) -> go.Figure:
                 "mode": "lines+markers" if len(shown) < 30 else "lines",
                 "line": {"color": INK if dash == "solid" else _GREY, "dash": dash, "shape": "hvh", "width": 2},
                 "customdata": ticks,
-                "hovertemplate": f"%{{customdata}} labels: %{{y:.2f}} % of {name}<extra></extra>",
+                "hovertemplate": f"%{{customdata}}: %{{y:.2f}} % of {name}<extra></extra>",
             }
         )
     from_zero = {"rangemode": "tozero"}

@@ -232,8 +232,8 @@ class Sample:
     Attributes:
         row: its number in the training set. name: its name, or its number.
         labels: its labels' names, the most frequent first.
-        features: names of its features with the largest values, at most eight, of sparse blocks; n_features: how many
-            features it has in all.
+        features: names of its features with the largest absolute values, at most eight, of sparse blocks; n_features:
+            how many features it has in all.
         text: its raw text, or None.
     """
 

@@ -1,7 +1,8 @@
 """Inverse propensities: how much rarer a label's recorded assignments are than its true ones.
 
 A rare label is often missing where it would be right. Jain, Prabhu and Varma (KDD 2016) model the probability p_l that
-a true assignment of label l is recorded as a sigmoid of its training frequency; θ_l = 1/p_l corrects for it.
+a true assignment of label l is recorded as a sigmoid of ln(N_l + B), N_l its training frequency; θ_l = 1/p_l corrects
+for it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from xmlcore.checks import DataError, as_array, as_floats, as_number, as_whole
 from xmlcore.dataset import Dataset
 from xmlcore.matrices import as_labels
 
-# (A, B) of the data sets for which the model's authors and the Extreme Classification Repository estimated them.
+# (A, B) that the model's authors and the Extreme Classification Repository use for these data sets.
 PROPENSITY_PRESETS: dict[str, tuple[float, float]] = {
     "Bibtex": (0.55, 1.5),
     "Eurlex-4K": (0.55, 1.5),

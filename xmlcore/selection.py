@@ -209,9 +209,9 @@ def frontier(precision: Sequence[float], psprecision: Sequence[float]) -> np.nda
 def validation_split(ds: Dataset, share: float = 0.1, seed: int = 0) -> Dataset:
     """The training instances of ds, split for tuning as in the paper: `share` of them, drawn by seed, are the test set.
 
-    Families (`train_groups`) are never torn apart: whole families are drawn until the share is reached. Features stay
-    as they are (their vocabulary and IDF saw all rows), and PSP is measured with the label frequencies of all training
-    instances of ds.
+    Families (`train_groups`) are never torn apart: as many whole families are drawn as come nearest to the share.
+    Features stay as they are (their vocabulary and IDF saw all rows), and PSP is measured with the label frequencies of
+    all training instances of ds.
 
     Raises DataError for a share outside (0, 1) and where one of the two sides would be empty.
     """

@@ -114,10 +114,16 @@ def answer_at(settings: Settings) -> Answer:
     least = result.model.factorization.smallest_reliable_lambda if result.model.ready else 0.0
     if min(settings.reg_lambda, settings.reg_lambda_ps) < least:
         st.warning(f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order.")
+    of_sample = " of the sample" if result.evaluation.n_rows < result.model.full.n_test else ""
     if not result.dataset.Y_test.nnz:
-        st.warning("No test instance has a label, so nothing can be right: P@K and PSP@K are 0 whatever is predicted.")
+        st.warning(
+            f"No test instance{of_sample} has a label, so nothing can be right: P@K and PSP@K are 0 whatever is "
+            "predicted."
+        )
     elif not result.dataset.label_counts[result.dataset.Y_test.indices].any():
-        st.warning("No label of a test instance occurs in training: none can be learned, and a hit is chance.")
+        st.warning(
+            f"No label of a test instance{of_sample} occurs in training: none can be learned, and a hit is chance."
+        )
     if result.K < settings.K:
         st.caption(f"K = {settings.K} is cut to {result.K}, the number of labels.")
     return result

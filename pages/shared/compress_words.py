@@ -30,7 +30,7 @@ def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
     all_in = n_labels <= K
     first = f"All labels are among the first {K}" if K > 1 else "The only label is always first"
     same = f" {first}, so P@{K} and PSP@{K} are the same with any W." if all_in else ""
-    if not one.kept:
+    if not any(point.kept for point in points.values()):
         return f"No entry of W is left at this share: all labels score 0, on {rows_text}.{same}"
     telling = max((k for k in one.relative["precision"] if k < n_labels), default=None) if all_in else K
     kept = [

@@ -98,8 +98,8 @@ def _controls(model: Model, recipe: FeatureRecipe) -> FeatureRecipe | None:
             "Sparse features as",
             list(REDUCTIONS),
             key="recipe_reduction",
-            help="Truncated SVD: the k directions along which the instances differ most. Random projection: k random "
-            "mixtures of all features, which keep distances about as they are. Both make fewer, dense features.",
+            help="Truncated SVD: the k directions that keep the most of X, by the sum of squares. Random projection: k "
+            "random mixtures of all features, which keep distances about as they are. Both make fewer, dense features.",
         )
         k = (
             None

@@ -109,6 +109,7 @@ def take_from_link(answer: Answer) -> None:
         index = frame.as_index(state[key], count)
         if index is None:
             there = f"{what}s 0 to {count - 1:,}" if count > 1 else f"{what} 0 only"
+            there += " of its sample" if key == INSTANCE and count < answer.model.full.n_test else ""
             refused.append(f"{key} = {as_quoted(str(state[key]))} was refused: {answer.settings.data} has the {there}.")
         state[key] = index
     at = (answer.settings, tail_below())

@@ -223,7 +223,8 @@ def _weight_numbers(bench: Bench) -> None:
         told = (
             "A labelled document's own score flatters itself: its labels helped to make W. **h** says how much of the "
             "score is its own label's doing. Taking it out gives exactly the score of a W made without the document, "
-            "and nothing is solved again. That is how the page Tune draws its held-out curves."
+            "and nothing is solved again. That is how the page Tune draws its held-out curves; where instances come in "
+            "families, as packages of one source do, it takes out the whole family."
         )
         if bench.example.Y.any():
             at, own = np.argwhere(bench.example.Y)[0].tolist()

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -111,7 +111,7 @@ class Model:
         sources.refuse_unusable(raw, recipe)
         self.full, self.fitted = fit_features(raw, recipe, told)
         self.rows = _sample_rows(self.full)
-        self.dataset = self.full if self.rows.size == self.full.n_test else take_instances(self.full, test=self.rows)
+        self.dataset = self.full if self.rows.size == self.full.n_test else _sampled(self.full, self.rows)
         self.lambda_range = self._lambda_range()
         self.factorization: RidgeFactorization | None = None
         self.projection: np.ndarray | None = None
@@ -280,6 +280,12 @@ def _sample_rows(data: Dataset) -> np.ndarray:
     if rows >= data.n_test:
         return np.arange(data.n_test)
     return np.sort(np.random.default_rng(SAMPLE_SEED).choice(data.n_test, rows, replace=False))
+
+
+def _sampled(data: Dataset, rows: np.ndarray) -> Dataset:
+    """The data set with these test instances only, each called as in the whole, also where that is by its number."""
+    names = np.array([data.test_name(row) for row in rows.tolist()])
+    return replace(take_instances(data, test=rows), test_names=names)
 
 
 @cache

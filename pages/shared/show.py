@@ -307,7 +307,7 @@ def cards(answer: Answer, ghost: Answer | None = None) -> None:
     weigh = "rare labels weigh more" if settings.A else "at A = 0 all labels weigh the same"
     n_labels = evaluation.ridge.label_hits.shape[1]
     shown = [(metric, k) for metric in MAIN_METRICS for k in sorted({min(k, n_labels) for k in CARD_KS})]
-    of_rows = f"% of {answer.rows_text}{', and change since the held setting in percentage points' if held else ''}"
+    of_rows = f"in %, on {answer.rows_text}{', and change since the held setting in percentage points' if held else ''}"
     also = " and, below, change since held, in points" if held else " in percentage points"
     with st.container(key="cards", gap="xsmall"):
         st.markdown(f"{MARKS[RIDGE]} **{RIDGE}**, {of_rows}")
@@ -375,7 +375,7 @@ def notes(answer: Answer) -> None:
         sentences.append(f"Held: {settings_text(ghost)}.")
     if zero := evaluation.rows_scored_zero:
         sentences.append(
-            f"{zero:,} of them {'shares' if zero == 1 else 'share'} no feature with a training instance that has "
-            "labels: all scores are 0 there, which gives the first labels."
+            f"{zero:,} of these test instances {'shares' if zero == 1 else 'share'} no feature with a training "
+            "instance that has labels: all scores are 0 there, which gives the first labels in the data set's order."
         )
     st.caption(" ".join(sentences))

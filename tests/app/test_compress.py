@@ -229,4 +229,11 @@ def test_the_verdict_is_of_a_k_at_which_the_weights_matter_and_says_where_they_d
     same = f"{first}, so P@{n_labels} and PSP@{n_labels} are the same with any W."
     assert text.endswith(same)
     point.kept = 0
-    assert compress_words.verdict({RIDGE: point}, n_labels, n_labels, "9 test instances").endswith(same)
+    none = "No entry of W is left"
+    text = compress_words.verdict({RIDGE: point, RIDGE_PS: point}, n_labels, n_labels, "9 test instances")
+    assert text.startswith(none)
+    assert text.endswith(same)
+    weighted = a_point(0.4, 7.18)  # ties may leave entries to one variant only
+    weighted.relative = point.relative
+    text = compress_words.verdict({RIDGE: point, RIDGE_PS: weighted}, n_labels, n_labels, "9 test instances")
+    assert none not in text

@@ -89,8 +89,10 @@ def test_a_sampled_page_says_so_and_then_has_the_numbers_of_all_test_instances(s
     app = start(A="0.8", K="4")
     whole = sampled.n_test
     assert f"a sample of 200 of {whole:,} test instances" in texts(app)
-    empty = np.count_nonzero(model.model_of("Sampled", "").rows % 3 == 0)
-    assert f"{empty} of them share no feature with a training instance that has labels: all scores are 0" in texts(app)
+    of = model.model_of("Sampled", "")
+    empty = np.count_nonzero(of.rows % 3 == 0)
+    assert f"{empty} of these test instances share no feature with a training instance that has labels: " in texts(app)
+    assert [of.dataset.test_name(at) for at in (0, 9)] == [of.full.test_name(row) for row in of.rows[[0, 9]].tolist()]
     run_until(app, lambda app: "On all" in texts(app))
     told = re.search(rf"On all {whole:,} test instances: (.*)", texts(app)).group(1)
     scores = solve_direct(sampled.X_train, sampled.Y_train, sampled.X_test, 3.0)

@@ -17,7 +17,7 @@ from xmlcore.figures import (
     tradeoff,
 )
 from xmlcore.figures_axes import LEAST_POINTS, category_axis, log_axis, percent_range
-from xmlcore.figures_data import pair_bars
+from xmlcore.figures_data import labels_per_instance, pair_bars
 from xmlcore.figures_frequencies import MOST_POINTS, head_torso_tail_lines, label_frequencies
 
 
@@ -311,3 +311,10 @@ def test_a_figure_has_no_arrays_and_no_theme_of_plotlys_so_that_a_browser_can_te
     figure = label_frequencies(*profile(50))
     assert isinstance(figure.data[0].y, tuple)
     assert "template" not in figure.to_plotly_json()["layout"]
+
+
+def test_an_instance_with_one_label_is_told_in_the_singular_and_many_labels_as_one_point():
+    told = labels_per_instance(np.ones(70), np.array([3, 1])).data
+    assert [*told[0].customdata[:3], told[0].customdata[-1]] == ["0 labels", "1 label", "2 labels", "60 or more labels"]
+    assert [trace.hovertemplate.split(":")[0] for trace in told] == ["%{customdata}"] * 2
+    assert told[0].y[-1] == 100 * 10 / 70
