@@ -23,6 +23,7 @@ def large(monkeypatch):
     """One data set, answered as if it were large, of which nothing is ready; its factorisation never ends."""
     monkeypatch.setattr(answers, "WAITED_FOR", 0.0)
     monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(model, "_compile_beside", lambda: None)  # a process's first model solves for a λ of its own
     monkeypatch.setattr(behind, "_fillings", OrderedDict())
     monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", float(SECONDS))  # a test's page does not poll
     ended = threading.Event()
