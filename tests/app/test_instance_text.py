@@ -125,6 +125,7 @@ def test_of_a_text_without_unknown_words_those_are_named_that_do_not_count(monke
         ("a" * LONGEST_DOCUMENT + " chess", LONGEST_DOCUMENT),
         ("a" * 1_000_000, LONGEST_DOCUMENT),
         ("." * 1_000_000, LONGEST_DOCUMENT),
+        ("a chess" + "." * 1_000_000, LONGEST_DOCUMENT),
     ],
 )
 def test_a_long_text_is_cut_before_the_word_that_goes_on_at_the_limit(text, end):
