@@ -1,5 +1,6 @@
 """The Compare page: the paper's table as given, and another system's file in our metrics."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from scipy import sparse
 from pages.shared import answers, compare_baselines, comparison, show
 from pages.shared import model as models
 from pages.shared.settings import Settings
+from tests.app import tiny
 from tests.app.helpers import start
 from xmlcore import DataError, baselines, precision_at_k
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -134,6 +136,54 @@ def test_a_file_that_leaves_labels_or_instances_out_is_told_beside_its_numbers(a
     )
     of_full_rows = {"part.txt": replace(part, top=part.top[:100])}
     assert comparison.what_is_missing(of_full_rows, sample) == ""
+
+
+def test_lists_are_short_where_they_lack_what_a_card_counts_though_k_is_lower(answer):
+    at_one = replace(answer, settings=Settings("Debtags", K=1))
+    other = comparison.read_other("three.txt", b"0:6 1:5 2:4\n" * answer.model.full.n_test, answer)
+    assert "names fewer than 5 labels for" in comparison.what_is_missing({"three.txt": other}, at_one)
+
+
+def test_of_a_file_as_many_labels_are_kept_as_k_may_ask_for(answer):
+    line = b" ".join(b"%d:%d" % (label, 99 - label) for label in range(30)) + b"\n"
+    other = comparison.read_other("long.txt", line * answer.model.full.n_test, answer)
+    assert other.top[0].tolist() == list(range(20))
+
+
+def test_another_system_is_measured_with_the_ruler_that_ours_is_measured_with():
+    ours = answers._answer(Settings("Debtags", A=0.9), ())
+    top = ours.evaluation.ridge.top
+    other = Predictions("ours", top, np.zeros(top.shape), ours.dataset.n_labels)
+    assert comparison.evaluate_other(other, ours).metrics["psprecision"] == ours.evaluation.ridge.metrics["psprecision"]
+
+
+def test_rows_of_the_table_are_in_percent_at_the_ks_that_there_are():
+    metrics = {"precision": {1: 0.5, 3: 0.25}, "psprecision": {1: 0.125, 3: 1.0}}
+    row = comparison.row("x", SimpleNamespace(metrics=metrics), 3)
+    assert row == {"system": "x", "P@1": 50.0, "P@3": 25.0, "PSP@1": 12.5, "PSP@3": 100.0}
+
+
+@pytest.mark.parametrize(("among", "best"), [(None, ["2"]), (2, ["1"])])
+def test_the_best_is_bold_among_all_rows_or_among_the_papers(among, best):
+    html = comparison.best_in_bold(pd.DataFrame({"P@1": [1.0, 3.0, 5.0]}), among).to_html()
+    assert re.findall(r"row(\d)_col0 {\s*font-weight: bold", html) == best
+
+
+def test_side_by_side_stand_the_k_first_of_each_and_the_true_labels():
+    ours, rows = tiny.answer_at(tiny.SAME), np.arange(29, -1, -1)
+    other = Predictions("other", np.tile([2, -1, 0], (30, 1)), np.zeros((30, 3)), 6)
+    table = comparison.side_by_side(other, ours, np.linspace(0, 1, 30), rows)
+    assert table["instance"].tolist() == [f"doc-{row}" for row in rows]
+    assert table["in common with PS (%)"].tolist() == pytest.approx(np.linspace(100, 0, 30))
+    assert set(table["other"]) == {tiny.LABELS[2]}  # K is 2, and of the first two one is missing
+    labels = {
+        "true": [np.flatnonzero(each) for each in tiny.BUILT.Y_test.toarray()],
+        RIDGE: ours.evaluation.ridge.top[:, : tiny.K],
+        RIDGE_PS: ours.evaluation.ps.top[:, : tiny.K],
+    }
+    for column, of_rows in labels.items():
+        assert table[column].tolist() == [", ".join(tiny.LABELS[label] for label in of_rows[row]) for row in rows]
+    assert (table[RIDGE] != table[RIDGE_PS]).any()
 
 
 def test_two_files_of_one_name_are_both_kept():

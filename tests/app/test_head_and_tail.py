@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import answers, frame
+from pages.shared import answers, contribution, frame
 from pages.shared import head_tail_labels as labels_of
 from pages.shared import head_tail_words as words
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
+from tests.app import tiny
 from tests.app.helpers import charts
-from xmlcore import Dataset
+from xmlcore import Dataset, evaluate_scores, inverse_propensity
 from xmlcore.analysis import Contributions, frequency_bins, head_torso_tail, label_table, rows_of_label
 from xmlcore.figures import RIDGE, RIDGE_PS
 
@@ -83,6 +84,24 @@ def test_what_rounding_leaves_of_an_even_bin_is_no_gain():
 def test_without_losses_nobody_pays():
     text = words.verdict(parts([0.1] * 4, [0.1, 0.1, 0.1, 0.2]), np.array([1]), 0.5, "P@5", "9 rows")
     assert "**Who pays?** Nobody." in text
+
+
+def test_bars_are_told_in_percent_and_those_that_are_no_number_are_left_out():
+    told = contribution.in_words(["unseen", "1–9"], np.array([np.nan, 0.0021]), np.array([np.nan, 0.0185]))
+    assert told == "1–9: 0.21, with PS 1.85"
+
+
+def test_contributions_sum_to_the_metric_by_its_own_ruler_at_the_k_that_is_asked_for():
+    answer = tiny.answer_at(tiny.SAME)
+    data, scores = tiny.BUILT, answer.model.factorization.scores(answer.model.projection, 0.5)
+    ruler = inverse_propensity(data.Y_train, 1.2, 0.5)
+    evaluation = evaluate_scores(scores, data.Y_test, answer.theta, ruler, (1, tiny.K))
+    answer = replace(answer, evaluation=evaluation, metric_theta=ruler)
+    for metric in contribution.METRICS.values():
+        for k in (None, 1):
+            found = contribution.by_bin(answer, metric, frequency_bins(data.label_counts), k)
+            assert found.ridge.sum() == pytest.approx(evaluation.ridge.metrics[metric][k or tiny.K])
+            assert found.ps.sum() == pytest.approx(evaluation.ps.metrics[metric][k or tiny.K])
 
 
 def test_shares_of_nothing_are_not_given():

@@ -1,15 +1,19 @@
 """How scores of the Instances page are explained and written, on a small data set."""
 
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from pages.shared import instance_find as find
 from pages.shared import instance_view as view
 from pages.shared import instance_why as why
 from pages.shared.instance_subject import explain, subject_of_row
 from pages.shared.settings import lambda_text
-from tests.app.tiny import OWN, SAME, answer_at
+from tests.app.tiny import BUILT, LABELS, OWN, SAME, WORDS, answer_at
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text
 
@@ -18,6 +22,7 @@ from xmlcore.figures_explain import digits_of, explanation_bars, number_text
 @pytest.mark.parametrize("variant", [RIDGE, RIDGE_PS])
 def test_the_bars_of_both_explanations_add_up_to_the_score_in_the_list(settings, variant):
     answer = answer_at(settings)
+    answer = replace(answer, metric_theta=np.ones_like(answer.theta))  # of the ruler nothing is in a score
     for row in range(0, 30, 7):
         subject = subject_of_row(answer, row)
         for entry in subject.lists[variant]:
@@ -182,3 +187,58 @@ def test_where_one_label_counts_it_is_in_first_place():
     assert any("Weighting changed nothing in first place. Of its " in each for each in told)
     assert any(" is in first place of XML-ridge and " in each for each in told)
     assert not any("the first 1" in each for each in told)
+
+
+@pytest.mark.parametrize("variant", [RIDGE, RIDGE_PS])
+def test_a_bar_tells_what_is_here_and_its_weight_and_the_file_whose_score_it_is(monkeypatch, variant):
+    answer, drawn = answer_at(OWN), {}
+    monkeypatch.setattr(why.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
+    subject, weighted = subject_of_row(answer, 3), variant == RIDGE_PS
+    why._charts(answer, subject, 0, variant, explain(answer, subject, 0, variant), ".3f")
+    (figure, told), (_, of_instances) = drawn["explain_features"], drawn["explain_instances"]
+    X, Y = BUILT.X_train.toarray().astype(np.float64), BUILT.Y_train.toarray()[:, 0].astype(np.float64)
+    reg_lambda, theta = (OWN.reg_lambda_ps, answer.theta[0]) if weighted else (OWN.reg_lambda, 1.0)
+    W = theta * np.linalg.solve(X.T @ X + reg_lambda * np.eye(len(WORDS)), X.T @ Y)
+    texts = [text.replace("−", "-") for text in figure.data[0].customdata[:-1]]
+    assert len(texts) == subject.features[0].size
+    for text in texts:
+        word, here, weight, what = re.match(r"<b>(\w+)</b><br>(\S+) here × (\S+) in (W|θ · W)<", text).groups()
+        assert float(here) == pytest.approx(BUILT.X_test[3, WORDS.index(word)], abs=0.006)
+        assert float(weight) == pytest.approx(W[WORDS.index(word)], abs=0.006)
+        assert what == ("θ · W" if weighted else "W")
+    for each in (told, of_instances):
+        assert (", times θ." in each["caption"]) == weighted
+        assert set(each["data"]()["of"]) == {f"{LABELS[0]} for doc-3 by {variant}"}
+        assert len(re.findall(r" [+−]", each["alt"].split("Largest: ")[1].split(";")[0])) == 3
+
+
+def test_with_one_lambda_the_score_with_ps_is_told_as_theta_times_the_other():
+    answer = answer_at(SAME)
+    subject = subject_of_row(answer, 3)
+    (part, _), digits = explain(answer, subject, 4, RIDGE), dict.fromkeys((RIDGE, RIDGE_PS), ".6f")
+    told = why._told(answer, 4, RIDGE, part, digits).replace("−", "-")
+    before, theta, after = map(float, re.search(r"scores (\S+), .* θ = (\S+) times .*: (\S+)\.$", told).groups())
+    assert answer.theta[4] > 1.5
+    assert theta == pytest.approx(answer.theta[4], abs=0.005)
+    assert after == pytest.approx(answer.theta[4] * before, abs=1e-5)
+
+
+def test_the_label_that_is_explained_is_the_chosen_one_else_what_weighting_brought_in(monkeypatch):
+    answer, state = answer_at(SAME), {find.LABEL: None}
+    monkeypatch.setattr(why, "st", SimpleNamespace(session_state=state))
+    row = find.found(answer, "", "weighting brought a right label in")[0]
+    before, after = (each.top[row, : SAME.K].tolist() for each in (answer.evaluation.ridge, answer.evaluation.ps))
+    assert why.chosen_label(answer, subject_of_row(answer, row)) == next(each for each in after if each not in before)
+    state[find.LABEL] = 3
+    assert why.chosen_label(answer, subject_of_row(answer, row)) == 3
+
+
+@pytest.mark.parametrize(("n_labels", "rest"), [(12, ""), (13, "<br>and 1 more")])
+def test_a_hover_says_how_many_labels_of_a_training_instance_it_leaves_out(n_labels, rest):
+    data = SimpleNamespace(
+        Y_train=sparse.csr_array(np.ones((1, n_labels))), label_name=lambda label: f"label {label}", train_name=str
+    )
+    told = why._voter(data, 0)
+    assert told.endswith(f"· label 11{rest}")
+    assert "label 12" not in told
+    assert (why._voters(1), why._voters(2)) == ("the one with this label", "each of the 2 with this label")

@@ -8,11 +8,11 @@ from scipy import sparse
 
 from pages.shared import instance_find as find
 from pages.shared import instance_view as view
-from pages.shared.instance_subject import subject_of_row, subject_of_text
+from pages.shared.instance_subject import explain, subject_of_row, subject_of_text
 from pages.shared.instance_text import LONGEST_DOCUMENT, document_of, text_with_unknown_words, why_no_text
 from tests.app.tiny import BUILT, FITTED, OWN, RAW, SAME, WORDS, K, answer_at, exact_scores
-from xmlcore import FeatureRecipe
-from xmlcore.figures import RIDGE_PS
+from xmlcore import DirectSolver, FeatureRecipe
+from xmlcore.figures import RIDGE, RIDGE_PS
 
 
 def test_why_no_text_can_be_explained_is_told_in_words():
@@ -37,6 +37,26 @@ def test_a_typed_document_scores_as_by_brute_force_before_and_after_the_factoris
     best = np.argsort(-exact_scores(x, 2.0) * answer.theta, kind="stable")[:K]
     assert [entry.label for entry in subject.lists[RIDGE_PS]] == best.tolist()
     assert subject.relevant is None
+
+
+@pytest.mark.parametrize("variant", [RIDGE, RIDGE_PS])
+def test_the_bars_of_a_typed_document_add_up_to_its_score(variant):
+    answer = answer_at(OWN)
+    subject = subject_of_text(answer, "chess engine, chess board; with a server")
+    for entry in subject.lists[variant]:
+        for part in explain(answer, subject, entry.label, variant):
+            assert part.contribution.sum() + part.others == pytest.approx(part.score, abs=1e-12)
+            assert part.score == pytest.approx(entry.score, abs=1e-5)
+
+
+def test_the_same_text_typed_for_other_data_has_their_scores():
+    text, answer = "a library for chess", answer_at(SAME, ready=False)
+    subject_of_text(answer, text)
+    turned = replace(BUILT, Y_train=BUILT.Y_train[:, ::-1])
+    answer.model.dataset = answer.model.full = turned
+    answer.model.direct = DirectSolver(turned.X_train, turned.Y_train)
+    x = FITTED.from_texts([text]).toarray()[0].astype(np.float64)
+    assert subject_of_text(answer, text).scores == pytest.approx(exact_scores(x, 0.5)[::-1], abs=1e-5)
 
 
 def fitted_by(recipe: str):
@@ -105,6 +125,7 @@ def test_of_a_text_without_unknown_words_those_are_named_that_do_not_count(monke
         ("a" * LONGEST_DOCUMENT + " chess", LONGEST_DOCUMENT),
         ("a" * 1_000_000, LONGEST_DOCUMENT),
         ("." * 1_000_000, LONGEST_DOCUMENT),
+        ("a chess" + "." * 1_000_000, LONGEST_DOCUMENT),
     ],
 )
 def test_a_long_text_is_cut_before_the_word_that_goes_on_at_the_limit(text, end):

@@ -1,6 +1,6 @@
 """What the Instances page finds and lists, on a data set small enough to check by brute force."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import escape
 from types import SimpleNamespace
 
@@ -18,6 +18,7 @@ from pages.shared import instance_why as why
 from pages.shared.frame import plain_markdown
 from pages.shared.instance_subject import subject_of_row
 from tests.app.tiny import BUILT, OWN, RAW, SAME, WORDS, K, answer_at, exact_scores, tiny
+from xmlcore.analysis import instance_marks
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.predictions import Predictions
 from xmlcore.profile import random_instances
@@ -111,6 +112,22 @@ def test_each_filter_finds_what_its_name_says():
     assert np.intersect1d(*both).size
     sizes = Y.sum(axis=1)[find.found(answer, "", "most labels")]
     assert sizes.tolist() == sorted(sizes, reverse=True)
+
+
+def test_what_is_worth_a_look_is_kept_for_each_setting_and_each_bound_of_the_tail():
+    for answer in (answer_at(SAME), answer_at(OWN), answer_at(replace(SAME, A=2.0))):
+        for tail in (find.TAIL_BELOW, 1, 1_000):
+            kept = find.marks_of(answer, tail)
+            marks = instance_marks(answer.evaluation, K, BUILT.Y_test, BUILT.label_counts, tail)
+            for field in fields(marks):
+                np.testing.assert_array_equal(getattr(kept, field.name), getattr(marks, field.name))
+
+
+def test_the_arrows_go_one_step_and_end_at_both_ends_and_from_outside_to_the_first():
+    rows = np.array([3, 5, 9])
+    neighbours = [find._neighbours(rows, at) for at in (0, 1, 2, None)]
+    assert neighbours == [(None, 5), (3, 9), (5, None), (None, 3)]
+    assert find._neighbours(rows[:0], None) == (None, None)
 
 
 def test_a_search_gives_the_very_name_first_then_parts_of_names_then_words():

@@ -12,7 +12,7 @@ from pages.shared.settings import Settings
 from xmlcore import Dataset
 
 
-@pytest.mark.parametrize("text", ["93", "93.0", "7.3", "1e-5"])
+@pytest.mark.parametrize("text", ["93", "93.0", "7.3", "1e-5", "1e-9", "1e12"])
 def test_a_lambda_is_accepted_however_it_is_written(text):
     assert settings.refusals({"reg_lambda": text}, ["Debtags"]) == []
 
@@ -31,7 +31,7 @@ def test_a_link_may_write_lambda_in_any_way_and_a_refused_one_leaves_the_usual(t
     ("key", "text"),
     [
         *(("reg_lambda", text) for text in ("0", "-3", "nan", "inf", "1e99", "ten")),
-        *(("A", "-0.1"), ("A", "5"), ("B", "0"), ("K", "0"), ("K", "2.5")),
+        *(("A", "-0.1"), ("A", "5"), ("B", "0"), ("B", "11"), ("K", "0"), ("K", "21"), ("K", "2.5")),
         *(("tie_metric", "maybe"), ("features", "magic"), ("data", "Nowhere")),
     ],
 )
@@ -59,7 +59,8 @@ def test_what_is_used_instead_of_a_refused_value_is_what_the_sentence_says(key, 
 
 
 @pytest.mark.parametrize(
-    "text", ["0.000000001", "0.25", "3", "999999.5", "1000000", "1234567", "25000000000", "1000000000000"]
+    "text",
+    ["0.000000001", "0.000123456789", "0.25", "3", "999999.5", "1000000", "1234567", "25000000000", "1000000000000"],
 )
 def test_a_lambda_is_written_in_full_and_without_an_exponent_unless_it_is_tiny(text):
     written = settings.lambda_text(float(text))
@@ -75,6 +76,9 @@ def test_a_lambda_of_its_own_for_ps_is_told_where_it_is_set():
     own = Settings("Debtags", reg_lambda=8.0, own_lambda_ps=True, reg_lambda_ps=32.0)
     assert settings.settings_text(own) == "λ = 8 (PS: 32), A = 0.55, B = 1.5"
     assert settings.settings_text(Settings("Debtags", reg_lambda_ps=32.0)) == "λ = 3, A = 0.55, B = 1.5"
+    assert settings.own_lambda_text(own) == " at λ = 32"
+    same = Settings("Debtags", reg_lambda=8.0, own_lambda_ps=True, reg_lambda_ps=8.0)
+    assert settings.own_lambda_text(same) == settings.own_lambda_text(Settings("Debtags", reg_lambda=8.0)) == ""
 
 
 @given(st.floats(1e-6, 1e6), st.floats(0, 6))
@@ -149,6 +153,12 @@ def test_a_link_inside_the_app_has_what_the_controls_will_write_into_the_address
         "part": "Five questions",
         **expected,
     }
+
+
+@pytest.mark.parametrize(("features", "end"), [({}, "."), ({"features": "raw"}, " with its usual features.")])
+def test_features_of_a_data_set_that_is_not_there_are_said_to_be_left(features, end):
+    (sentence,) = settings.refusals({"data": "Nowhere", **features}, ["Debtags"])
+    assert sentence.endswith(f"Showing Debtags{end}")
 
 
 def test_a_refused_recipe_says_why():

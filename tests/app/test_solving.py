@@ -23,6 +23,7 @@ def large(monkeypatch):
     """One data set, answered as if it were large, of which nothing is ready; its factorisation never ends."""
     monkeypatch.setattr(answers, "WAITED_FOR", 0.0)
     monkeypatch.setattr(model, "store", lambda: None)
+    monkeypatch.setattr(model, "_compile_beside", lambda: None)  # a process's first model solves for a λ of its own
     monkeypatch.setattr(behind, "_fillings", OrderedDict())
     monkeypatch.setattr(behind, "_FORGOTTEN_AFTER", float(SECONDS))  # a test's page does not poll
     ended = threading.Event()
@@ -168,6 +169,10 @@ def test_what_the_answer_took_behind_the_page_is_told():
     app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
     when_done(app)
     assert "Last answer in 1234." in " ".join(caption.value for caption in app.sidebar.caption)
+    app.session_state[answers.SOLVED] = Settings(TITLE, reg_lambda=9.0), 1234.0  # another's
+    app.sidebar.number_input(key="reg_lambda").set_value(4.5).run()
+    when_done(app)
+    assert "Last answer in 1234." not in " ".join(caption.value for caption in app.sidebar.caption)
 
 
 def test_answers_that_no_cache_keeps_are_made_in_the_page_and_not_waited_for_without_end(monkeypatch):
@@ -204,9 +209,10 @@ def test_a_lambda_of_its_own_for_ps_and_one_that_is_held_are_waited_for_too(goes
 
 
 def test_why_a_lambda_cannot_be_solved_for_is_told_and_another_one_goes_on(monkeypatch):
-    real = model.DirectSolver.scores
+    real, asked = model.DirectSolver.scores, []
 
     def scores(self: model.DirectSolver, X: object, reg_lambda: float) -> object:
+        asked.append(reg_lambda)
         if reg_lambda == 2.5:
             raise DataError("reg_lambda is 2.5, which this test refuses")
         return real(self, X, reg_lambda)
@@ -215,6 +221,7 @@ def test_why_a_lambda_cannot_be_solved_for_is_told_and_another_one_goes_on(monke
     app = when_done(start(reg_lambda="2.5"))
     assert not app.exception
     assert any("which this test refuses" in error.value for error in app.error)
+    assert asked == [2.5]  # and not once more in the page, which would wait for it
     assert not told(app)
     app.sidebar.number_input(key="reg_lambda").set_value(3.5).run()
     assert len(cards(when_done(app))) == 12
