@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections import OrderedDict
+from dataclasses import replace
 from io import BytesIO
 from types import SimpleNamespace
 
@@ -15,7 +17,8 @@ from pages.shared import model as models
 from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from tests.app.helpers import charts, run_until, start
-from xmlcore import inverse_propensity
+from tests.app.tiny import BUILT, OWN, answer_at
+from xmlcore import evaluate_scores, inverse_propensity
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.metrics import METRICS
 
@@ -153,6 +156,99 @@ def test_the_weights_of_the_weighted_variant_carry_theta_and_their_settings(answ
         settings = json.loads(str(file["settings"]))
         assert (settings["reg_lambda"], settings["A"], settings["B"]) == (3.0, 0.55, 1.5)
         assert file["label_names"].tolist() == answer.dataset.label_names.tolist()
+
+
+def cut_by_hand(of: answers.Answer, variant: str, share: float) -> tuple[np.ndarray, float]:
+    """W in float64 with so many percent of its entries, the largest, and the least magnitude of them."""
+    reg_lambda, theta = (0.5, 1.0) if variant == RIDGE else (2.0, of.theta)
+    X, Y = (each.toarray().astype(np.float64) for each in (BUILT.X_train, BUILT.Y_train))
+    W = np.linalg.solve(X.T @ X + reg_lambda * np.eye(X.shape[1]), X.T @ Y) * theta
+    least = np.sort(np.abs(W), axis=None)[-round(share / 100 * W.size)]
+    return np.where(np.abs(W) >= least, W, 0), least
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_each_variants_w_is_cut_and_measured_at_its_own_lambda_and_theta(monkeypatch, quick):
+    if not quick:
+        monkeypatch.setattr(compression, "QUICK_BYTES", 0)
+    monkeypatch.setattr(behind, "_fillings", OrderedDict())
+    for name in ("point", "sizes"):
+        monkeypatch.setattr(getattr(compression, name).cache, "_Cache__maxsize", 0)  # of the other way, nothing is kept
+    of = answer_at(replace(OWN, A=0.9, B=0.4))
+    ruler = inverse_propensity(BUILT.Y_train, 0.2, 2.0)
+    scores = {reg_lambda: of.model.factorization.scores(of.model.projection, reg_lambda) for reg_lambda in (0.5, 2.0)}
+    own = evaluate_scores(scores[0.5], BUILT.Y_test, of.theta, ruler, (1, 2), scores_ps=scores[2.0])
+    of = replace(of, evaluation=own, metric_theta=ruler, metric_AB=(0.2, 2.0))
+    monkeypatch.setattr(compression, "scores_on_test", lambda of, reg_lambda: scores[reg_lambda])
+    work = completed(compression.curves(of))
+    for variant, whole in ((RIDGE, own.ridge), (RIDGE_PS, own.ps)):
+        points = compression.points_of(work, variant)
+        assert list(points) == list(compression.CURVE_SHARES if quick else compression.SHARES)
+        W, least = cut_by_hand(of, variant, 20.0)
+        found = points[20.0]
+        assert found.threshold <= least * (1 + 1e-4)
+        assert found.kept == np.count_nonzero(W) == round(0.2 * W.size)
+        ones = np.ones(len(ruler))  # θ is in W already
+        cut = evaluate_scores((BUILT.X_test @ W).astype(np.float32), BUILT.Y_test, ones, ruler, (1, 2)).ridge.metrics
+        for metric in ("precision", "psprecision"):
+            assert found.metrics[metric][2] == pytest.approx(cut[metric][2], abs=1e-6)
+            assert found.relative[metric][2] == pytest.approx(cut[metric][2] / whole.metrics[metric][2], abs=1e-5)
+
+
+def test_what_is_kept_of_a_cut_w_is_of_its_lambda_theta_ruler_and_values_of_k(monkeypatch):
+    monkeypatch.setattr(behind, "_fillings", OrderedDict())
+    plain = answer_at(OWN)
+    others = {
+        "λ": answer_at(replace(OWN, reg_lambda=0.7)),
+        "λ of PS": answer_at(replace(OWN, reg_lambda_ps=3.0)),
+        "A": answer_at(replace(OWN, A=0.9)),
+        "B": answer_at(replace(OWN, B=0.4)),
+        "K": answer_at(replace(OWN, K=3)),
+        "ruler": replace(plain, metric_AB=(0.2, 2.0)),
+    }
+    work, points = compression.curves(plain), compression.point(plain, RIDGE_PS, 20.0)
+    assert compression.curves(replace(plain)) is work
+    for what, other in others.items():
+        assert compression.curves(other) is not work, what
+        if what != "λ":
+            assert compression.point(other, RIDGE_PS, 20.0) is not points, what
+        else:
+            assert compression.point(other, RIDGE_PS, 20.0) is points
+        same_sizes = compression.sizes(other, RIDGE_PS) is compression.sizes(plain, RIDGE_PS)
+        assert same_sizes == (what in ("λ", "K", "ruler")), what
+
+
+def test_a_file_names_the_lambda_of_its_variant_and_a_and_b_only_where_they_weight():
+    of, settings = answer_at(replace(OWN, A=0.9, B=0.4)), {}
+    for variant in (RIDGE, RIDGE_PS):
+        content = BytesIO(compression.exported(of, variant, 20.0))
+        weights, (W, least) = sparse.load_npz(content), cut_by_hand(of, variant, 20.0)
+        np.testing.assert_allclose(weights.toarray(), W, atol=1e-5)
+        settings[variant] = json.loads(str(np.load(content, allow_pickle=False)["settings"]))
+        assert settings[variant]["threshold"] <= least * (1 + 1e-4)
+        assert settings[variant]["kept"] == 12 == 0.2 * W.size
+        assert settings[variant]["kept_share"] == 0.2
+        assert settings[variant]["features"] == "tfidf+unit"
+    assert (settings[RIDGE]["reg_lambda"], settings[RIDGE_PS]["reg_lambda"]) == (0.5, 2.0)
+    assert not {"A", "B"} & set(settings[RIDGE])
+    assert (settings[RIDGE_PS]["A"], settings[RIDGE_PS]["B"]) == (0.9, 0.4)
+
+
+def test_the_threshold_of_one_variant_is_told_to_keep_another_share_of_the_other():
+    of = answer_at(OWN)
+    points = {variant: compression.point(of, variant, 20.0) for variant in (RIDGE, RIDGE_PS)}
+    W = np.abs(cut_by_hand(of, RIDGE_PS, 100.0)[0])
+    share = 100 * np.mean(points[RIDGE].threshold <= W)
+    assert share != pytest.approx(20)
+    assert f"would keep {share:.2f} % of {RIDGE_PS}'s entries, which are those of another λ" in (
+        compress_words.other_share(of, points)
+    )
+
+
+def test_costs_are_those_of_a_thousand_instances_in_milliseconds():
+    point = SimpleNamespace(threshold=0.125, kept=9, kept_share=0.25, megabytes=0.5, megabytes_dense=2.0, seconds=0.06)
+    rows = compress_words.cost_table({RIDGE: point}, {RIDGE: 0.0045}, 3_000)[RIDGE].tolist()
+    assert rows == ["0.125", "9", "25.00 %", "0.50 MB", "2.00 MB", "20.0 ms", "4.5 ms"]
 
 
 def test_a_metric_that_is_zero_with_the_whole_w_has_no_percentage():

@@ -81,11 +81,14 @@ def test_a_lambda_at_which_rounding_may_show_is_warned_of():
     until(lambda: of.ready)
     app.run()
     least = of.factorization.smallest_reliable_lambda
-    assert [warning.value for warning in app.warning] == [
-        f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order."
-    ]
+    told = f"Below λ = {least:.2g} rounding may show on these data: labels can come in another order."
+    assert [warning.value for warning in app.warning] == [told]
     app.sidebar.number_input(key="reg_lambda").set_value(0.01).run()
     assert not app.warning
+    app.session_state["reg_lambda_ps"] = 1e-9
+    app.sidebar.toggle(key="own_lambda_ps").set_value(True).run()
+    assert [warning.value for warning in app.warning] == [told]
+    assert not any("is cut to" in caption.value for caption in app.caption)
     assert not app.exception
 
 

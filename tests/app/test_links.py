@@ -25,11 +25,12 @@ OF_PAGES = {
 
 
 def test_an_internal_link_sets_what_a_control_can_take_and_nothing_else():
-    app = start(set='{"reg_lambda": 30, "A": -1, "own_lambda_ps": true, "reg_lambda_ps": 9.5, "toy_words": "x"}')
+    own = '"own_lambda_ps": true, "reg_lambda_ps": 9.5'
+    app = start(set=f'{{"data": "Debtags", "reg_lambda": 30, {own}, "A": -1, "K": "7", "toy_words": "x"}}')
     assert not app.exception
     assert app.sidebar.number_input(key="reg_lambda").value == 30.0
     assert app.sidebar.number_input(key="reg_lambda_ps").value == 9.5
-    assert app.sidebar.slider(key="A").value == 0.55
+    assert [app.sidebar.slider(key=key).value for key in "AK"] == [0.55, 5]
     assert "set" not in app.query_params
 
 

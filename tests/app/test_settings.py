@@ -81,6 +81,24 @@ def test_a_lambda_of_its_own_for_ps_is_told_where_it_is_set():
     assert settings.own_lambda_text(same) == settings.own_lambda_text(Settings("Debtags", reg_lambda=8.0)) == ""
 
 
+def test_a_lambda_of_its_own_is_named_only_where_it_is_another_and_one_of_a_grid_has_three_digits():
+    assert settings.own_lambda_text(Settings("Debtags", 3.0, True, 8.0)) == " at λ = 8"
+    assert settings.own_lambda_text(Settings("Debtags", 3.0, True, 3.0)) == ""
+    assert settings.rounded_lambda_text(1.23456) == "1.23"
+    assert settings.rounded_lambda_text(123456.0) == "123000"
+
+
+def test_what_a_link_leaves_empty_is_not_refused():
+    assert settings.refusals(dict.fromkeys(settings.ACCEPTED, ""), ["Debtags"]) == []
+
+
+def test_a_link_inside_the_app_keeps_what_is_held(monkeypatch):
+    held = Settings("Debtags", 7.5)
+    monkeypatch.setattr(settings, "held", lambda: held)
+    for link in (settings.link(Settings("Debtags")), settings.hold_in_link()):
+        assert settings._parse_hold(link["hold"]) == held
+
+
 @given(st.floats(1e-6, 1e6), st.floats(0, 6))
 def test_the_slider_shows_the_typed_value_itself(value, decades):
     positions = controls.slider_positions(1e-3, 1e-3 * 10**decades, value)

@@ -78,7 +78,8 @@ def answer_at(settings: Settings, ready: bool = True) -> answers.Answer:
         known = {"factorization": fac, "projection": P, "direct": None}
     else:
         known = {"factorization": None, "projection": None, "direct": DirectSolver(BUILT.X_train, BUILT.Y_train)}
-    made = SimpleNamespace(dataset=BUILT, full=BUILT, fitted=FITTED, shown_title="tiny", ready=ready, **known)
+    of = {"dataset": BUILT, "full": BUILT, "rows": np.arange(BUILT.n_test), "fitted": FITTED, "shown_title": "tiny"}
+    made = SimpleNamespace(**of, size=len(WORDS), ready=ready, **known)
     return answers.Answer(made, settings, evaluation, theta, theta)
 
 
