@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pages.shared import instance_find as find
 from pages.shared import instance_view as view
 from pages.shared import instance_why as why
 from pages.shared.instance_subject import explain, subject_of_row
 from pages.shared.settings import lambda_text
-from tests.app.tiny import OWN, SAME, answer_at
+from tests.app.tiny import BUILT, OWN, SAME, WORDS, answer_at
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text
 
@@ -182,3 +183,53 @@ def test_where_one_label_counts_it_is_in_first_place():
     assert any("Weighting changed nothing in first place. Of its " in each for each in told)
     assert any(" is in first place of XML-ridge and " in each for each in told)
     assert not any("the first 1" in each for each in told)
+
+
+def test_a_bar_tells_how_much_of_a_feature_there_is_and_its_exact_weight_with_theta_in_it_for_ps(monkeypatch):
+    answer, drawn, label = answer_at(OWN), {}, 1
+    monkeypatch.setattr(why.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
+    X, Y = (each.toarray().astype(np.float64) for each in (BUILT.X_train, BUILT.Y_train))
+    row = next(row for row in range(30) if BUILT.X_test[[row]].nnz > 2)
+    subject = subject_of_row(answer, row)
+    for variant, reg_lambda, theta, name in ((RIDGE, 0.5, 1.0, "W"), (RIDGE_PS, 2.0, answer.theta[label], "θ · W")):
+        parts = explain(answer, subject, label, variant)
+        why._charts(answer, subject, label, variant, parts, ".3f")
+        inverse = np.linalg.inv(X.T @ X + reg_lambda * np.eye(X.shape[1]))
+        W, x = inverse @ X.T @ Y[:, label] * theta, BUILT.X_test[[row]].toarray()[0]
+        hover = drawn["explain_features"][0].data[0].customdata
+        for n, told in zip(parts[0].index.tolist(), hover, strict=False):
+            assert told.startswith(f"<b>{WORDS[n]}</b><br>{x[n]:.3f} here × ")
+            weight = float(told.split(" here × ")[1].split(" in ")[0].replace("−", "-"))
+            assert weight == pytest.approx(W[n], rel=0.02, abs=0.002)
+            assert f" in {name}<br>" in told
+        votes = X @ inverse @ x * theta
+        (figure, told) = drawn["explain_instances"]
+        for i, c, said in zip(parts[1].index.tolist(), parts[1].contribution, figure.data[0].customdata, strict=False):
+            assert c == pytest.approx(votes[i], abs=1e-5)
+            assert said.startswith(f"<b>train-{i}</b>, with the labels")
+        assert f"each of the {BUILT.label_counts[label]} with this label casts one vote" in told["caption"]
+        assert ("times θ" in told["caption"]) == (variant == RIDGE_PS)
+        assert (told["data"]()["of"] == f"{BUILT.label_name(label)} for doc-{row} by {variant}").all()
+        first = parts[1].index[0]
+        assert f"Largest: train-{first} {number_text(parts[1].contribution[0], '.3f', '+')}" in told["alt"]
+
+
+def test_with_one_lambda_the_score_with_ps_is_told_as_theta_times_the_score():
+    answer = answer_at(SAME)
+    subject, label = subject_of_row(answer, 3), 4  # a rare one
+    (part, _), theta = explain(answer, subject, label, RIDGE), answer.theta[label]
+    assert theta > 1.5
+    told = why._told(answer, label, RIDGE, part, dict.fromkeys((RIDGE, RIDGE_PS), ".4f"))
+    score, weighted = (number_text(value, ".4f") for value in (part.score, theta * part.score))
+    assert f" scores {score}, the sum of the bars" in told
+    assert f"θ = {theta:.2f} times as much, each bar and the score: {weighted}." in told
+
+
+def test_the_label_that_is_explained_is_the_chosen_one_or_what_weighting_brought_in_or_the_first(monkeypatch):
+    answer = answer_at(SAME)
+    for chosen in (None, 5):
+        monkeypatch.setattr(why.st, "session_state", {find.LABEL: chosen})
+        for row in range(30):
+            subject = subject_of_row(answer, row)
+            first = (subject.brought_in or subject.lists[RIDGE])[0].label
+            assert why.chosen_label(answer, subject) == (first if chosen is None else chosen)
