@@ -174,11 +174,15 @@ def test_each_variants_w_is_cut_and_measured_at_its_own_lambda_and_theta(monkeyp
     monkeypatch.setattr(behind, "_fillings", OrderedDict())
     for name in ("point", "sizes"):
         monkeypatch.setattr(getattr(compression, name).cache, "_Cache__maxsize", 0)  # of the other way, nothing is kept
-    of = answer_at(replace(OWN, A=0.9, B=0.4))
+    of = answer_at(replace(OWN, A=0.9, B=5.0))
     ruler = inverse_propensity(BUILT.Y_train, 0.2, 2.0)
+    mask = sparse.csr_array((np.random.default_rng(0).random(BUILT.Y_test.shape) < 0.2) * 1.0)
+    of.model.dataset = replace(BUILT, test_filter=mask)
     scores = {reg_lambda: of.model.factorization.scores(of.model.projection, reg_lambda) for reg_lambda in (0.5, 2.0)}
-    own = evaluate_scores(scores[0.5], BUILT.Y_test, of.theta, ruler, (1, 2), scores_ps=scores[2.0])
+    both = {"scores_ps": scores[2.0], "exclude": mask}
+    own = evaluate_scores(scores[0.5], BUILT.Y_test, of.theta, ruler, (1, 2), **both)
     of = replace(of, evaluation=own, metric_theta=ruler, metric_AB=(0.2, 2.0))
+    assert own.ridge.metrics["psprecision"][2] != own.ps.metrics["psprecision"][2]
     monkeypatch.setattr(compression, "scores_on_test", lambda of, reg_lambda: scores[reg_lambda])
     work = completed(compression.curves(of))
     for variant, whole in ((RIDGE, own.ridge), (RIDGE_PS, own.ps)):
@@ -189,10 +193,11 @@ def test_each_variants_w_is_cut_and_measured_at_its_own_lambda_and_theta(monkeyp
         assert found.threshold <= least * (1 + 1e-4)
         assert found.kept == np.count_nonzero(W) == round(0.2 * W.size)
         ones = np.ones(len(ruler))  # θ is in W already
-        cut = evaluate_scores((BUILT.X_test @ W).astype(np.float32), BUILT.Y_test, ones, ruler, (1, 2)).ridge.metrics
-        for metric in ("precision", "psprecision"):
-            assert found.metrics[metric][2] == pytest.approx(cut[metric][2], abs=1e-6)
-            assert found.relative[metric][2] == pytest.approx(cut[metric][2] / whole.metrics[metric][2], abs=1e-5)
+        cut = evaluate_scores((BUILT.X_test @ W).astype(np.float32), BUILT.Y_test, ones, ruler, (1, 2), exclude=mask)
+        for metric, values in cut.ridge.metrics.items():
+            for k in (1, 2):
+                assert found.metrics[metric][k] == pytest.approx(values[k], abs=1e-6)
+                assert found.relative[metric][k] == pytest.approx(values[k] / whole.metrics[metric][k], abs=1e-5)
 
 
 def test_what_is_kept_of_a_cut_w_is_of_its_lambda_theta_ruler_and_values_of_k(monkeypatch):
@@ -204,8 +209,10 @@ def test_what_is_kept_of_a_cut_w_is_of_its_lambda_theta_ruler_and_values_of_k(mo
         "A": answer_at(replace(OWN, A=0.9)),
         "B": answer_at(replace(OWN, B=0.4)),
         "K": answer_at(replace(OWN, K=3)),
-        "ruler": replace(plain, metric_AB=(0.2, 2.0)),
+        "ruler": replace(plain, metric_AB=(0.7, 1.0)),
     }
+    others["data"] = answer_at(OWN)
+    others["data"].model.full = replace(BUILT, Y_train=BUILT.Y_train[::-1])
     work, points = compression.curves(plain), compression.point(plain, RIDGE_PS, 20.0)
     assert compression.curves(replace(plain)) is work
     for what, other in others.items():
@@ -256,6 +263,8 @@ def test_a_metric_that_is_zero_with_the_whole_w_has_no_percentage():
     point = SimpleNamespace(metrics=zero, relative={name: {5: float("nan")} for name in zero})
     table = compress_words.kept_table({RIDGE: point}, 5, (5,))
     assert table.loc["P@5", RIDGE] == "undefined (0.00)"
+    part = SimpleNamespace(metrics={name: {5: 0.5} for name in METRICS}, relative={name: {5: 0.75} for name in METRICS})
+    assert set(compress_words.kept_table({RIDGE: part}, 5, (5,))[RIDGE]) == {"75.00 % (50.00)"}
 
 
 def a_point(megabytes: float, megabytes_dense: float) -> SimpleNamespace:

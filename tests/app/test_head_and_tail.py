@@ -18,6 +18,7 @@ from pages.shared.frame import plain_markdown
 from pages.shared.settings import Settings
 from tests.app import tiny
 from tests.app.helpers import charts
+from tests.app.tiny import BUILT, OWN, K, answer_at
 from xmlcore import Dataset, evaluate_scores, inverse_propensity
 from xmlcore.analysis import Contributions, frequency_bins, head_torso_tail, label_table, rows_of_label
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -336,3 +337,22 @@ def test_a_label_that_no_test_instance_has_shows_no_lists(page):
     page.run()
     assert any("and on none of 6,131 test instances" in each.value for each in page.markdown)
     assert not page.get("page_link")
+
+
+def test_contributions_sum_to_the_metric_by_its_own_ruler_at_any_k_and_bars_are_of_their_variant():
+    answer = answer_at(replace(OWN, reg_lambda_ps=1_000.0))
+    bins = frequency_bins(BUILT.label_counts, "tens")
+    for metric in contribution.METRICS.values():
+        for k in (None, 1):
+            parts = contribution.by_bin(answer, metric, bins, k)
+            both = (parts.ridge, answer.evaluation.ridge), (parts.ps, answer.evaluation.ps)
+            assert parts.k == (k or K)
+            for part, of in both:
+                assert part.sum() == pytest.approx(of.metrics[metric][k or K])
+        shown = contribution.held_in_percent(parts)
+        assert shown[RIDGE].tolist() == (100 * parts.ridge).tolist() != shown[RIDGE_PS].tolist()
+        assert shown[RIDGE_PS].tolist() == (100 * parts.ps).tolist()
+    figure = contribution.contribution_bars(parts, parts, height=200)
+    assert len(figure.data) == len(contribution.contribution_bars(parts, None, height=200).data) + 2
+    told = contribution.in_words(["a", "b"], np.array([0.25, np.nan]), np.array([0.5, np.nan]))
+    assert told == "a: 25.00, with PS 50.00"

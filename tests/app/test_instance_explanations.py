@@ -1,6 +1,5 @@
 """How scores of the Instances page are explained and written, on a small data set."""
 
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,7 +12,7 @@ from pages.shared import instance_view as view
 from pages.shared import instance_why as why
 from pages.shared.instance_subject import explain, subject_of_row
 from pages.shared.settings import lambda_text
-from tests.app.tiny import BUILT, LABELS, OWN, SAME, WORDS, answer_at
+from tests.app.tiny import BUILT, OWN, SAME, WORDS, answer_at
 from xmlcore.figures import RIDGE, RIDGE_PS
 from xmlcore.figures_explain import digits_of, explanation_bars, number_text
 
@@ -189,50 +188,6 @@ def test_where_one_label_counts_it_is_in_first_place():
     assert not any("the first 1" in each for each in told)
 
 
-@pytest.mark.parametrize("variant", [RIDGE, RIDGE_PS])
-def test_a_bar_tells_what_is_here_and_its_weight_and_the_file_whose_score_it_is(monkeypatch, variant):
-    answer, drawn = answer_at(OWN), {}
-    monkeypatch.setattr(why.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
-    subject, weighted = subject_of_row(answer, 3), variant == RIDGE_PS
-    why._charts(answer, subject, 0, variant, explain(answer, subject, 0, variant), ".3f")
-    (figure, told), (_, of_instances) = drawn["explain_features"], drawn["explain_instances"]
-    X, Y = BUILT.X_train.toarray().astype(np.float64), BUILT.Y_train.toarray()[:, 0].astype(np.float64)
-    reg_lambda, theta = (OWN.reg_lambda_ps, answer.theta[0]) if weighted else (OWN.reg_lambda, 1.0)
-    W = theta * np.linalg.solve(X.T @ X + reg_lambda * np.eye(len(WORDS)), X.T @ Y)
-    texts = [text.replace("−", "-") for text in figure.data[0].customdata[:-1]]
-    assert len(texts) == subject.features[0].size
-    for text in texts:
-        word, here, weight, what = re.match(r"<b>(\w+)</b><br>(\S+) here × (\S+) in (W|θ · W)<", text).groups()
-        assert float(here) == pytest.approx(BUILT.X_test[3, WORDS.index(word)], abs=0.006)
-        assert float(weight) == pytest.approx(W[WORDS.index(word)], abs=0.006)
-        assert what == ("θ · W" if weighted else "W")
-    for each in (told, of_instances):
-        assert (", times θ." in each["caption"]) == weighted
-        assert set(each["data"]()["of"]) == {f"{LABELS[0]} for doc-3 by {variant}"}
-        assert len(re.findall(r" [+−]", each["alt"].split("Largest: ")[1].split(";")[0])) == 3
-
-
-def test_with_one_lambda_the_score_with_ps_is_told_as_theta_times_the_other():
-    answer = answer_at(SAME)
-    subject = subject_of_row(answer, 3)
-    (part, _), digits = explain(answer, subject, 4, RIDGE), dict.fromkeys((RIDGE, RIDGE_PS), ".6f")
-    told = why._told(answer, 4, RIDGE, part, digits).replace("−", "-")
-    before, theta, after = map(float, re.search(r"scores (\S+), .* θ = (\S+) times .*: (\S+)\.$", told).groups())
-    assert answer.theta[4] > 1.5
-    assert theta == pytest.approx(answer.theta[4], abs=0.005)
-    assert after == pytest.approx(answer.theta[4] * before, abs=1e-5)
-
-
-def test_the_label_that_is_explained_is_the_chosen_one_else_what_weighting_brought_in(monkeypatch):
-    answer, state = answer_at(SAME), {find.LABEL: None}
-    monkeypatch.setattr(why, "st", SimpleNamespace(session_state=state))
-    row = find.found(answer, "", "weighting brought a right label in")[0]
-    before, after = (each.top[row, : SAME.K].tolist() for each in (answer.evaluation.ridge, answer.evaluation.ps))
-    assert why.chosen_label(answer, subject_of_row(answer, row)) == next(each for each in after if each not in before)
-    state[find.LABEL] = 3
-    assert why.chosen_label(answer, subject_of_row(answer, row)) == 3
-
-
 @pytest.mark.parametrize(("n_labels", "rest"), [(12, ""), (13, "<br>and 1 more")])
 def test_a_hover_says_how_many_labels_of_a_training_instance_it_leaves_out(n_labels, rest):
     data = SimpleNamespace(
@@ -242,3 +197,53 @@ def test_a_hover_says_how_many_labels_of_a_training_instance_it_leaves_out(n_lab
     assert told.endswith(f"· label 11{rest}")
     assert "label 12" not in told
     assert (why._voters(1), why._voters(2)) == ("the one with this label", "each of the 2 with this label")
+
+
+def test_a_bar_tells_how_much_of_a_feature_there_is_and_its_exact_weight_with_theta_in_it_for_ps(monkeypatch):
+    answer, drawn, label = answer_at(OWN), {}, 1
+    monkeypatch.setattr(why.show, "chart", lambda figure, *, name, **told: drawn.update({name: (figure, told)}))
+    X, Y = (each.toarray().astype(np.float64) for each in (BUILT.X_train, BUILT.Y_train))
+    row = next(row for row in range(30) if BUILT.X_test[[row]].nnz > 2)
+    subject = subject_of_row(answer, row)
+    for variant, reg_lambda, theta, name in ((RIDGE, 0.5, 1.0, "W"), (RIDGE_PS, 2.0, answer.theta[label], "θ · W")):
+        parts = explain(answer, subject, label, variant)
+        why._charts(answer, subject, label, variant, parts, ".3f")
+        inverse = np.linalg.inv(X.T @ X + reg_lambda * np.eye(X.shape[1]))
+        W, x = inverse @ X.T @ Y[:, label] * theta, BUILT.X_test[[row]].toarray()[0]
+        hover = drawn["explain_features"][0].data[0].customdata
+        for n, told in zip(parts[0].index.tolist(), hover, strict=False):
+            assert told.startswith(f"<b>{WORDS[n]}</b><br>{x[n]:.3f} here × ")
+            weight = float(told.split(" here × ")[1].split(" in ")[0].replace("−", "-"))
+            assert weight == pytest.approx(W[n], rel=0.02, abs=0.002)
+            assert f" in {name}<br>" in told
+        votes = X @ inverse @ x * theta
+        (figure, told) = drawn["explain_instances"]
+        for i, c, said in zip(parts[1].index.tolist(), parts[1].contribution, figure.data[0].customdata, strict=False):
+            assert c == pytest.approx(votes[i], abs=1e-5)
+            assert said.startswith(f"<b>train-{i}</b>, with the labels")
+        assert f"each of the {BUILT.label_counts[label]} with this label casts one vote" in told["caption"]
+        assert ("times θ" in told["caption"]) == (variant == RIDGE_PS)
+        assert (told["data"]()["of"] == f"{BUILT.label_name(label)} for doc-{row} by {variant}").all()
+        first = parts[1].index[0]
+        assert f"Largest: train-{first} {number_text(parts[1].contribution[0], '.3f', '+')}" in told["alt"]
+
+
+def test_with_one_lambda_the_score_with_ps_is_told_as_theta_times_the_score():
+    answer = answer_at(SAME)
+    subject, label = subject_of_row(answer, 3), 4  # a rare one
+    (part, _), theta = explain(answer, subject, label, RIDGE), answer.theta[label]
+    assert theta > 1.5
+    told = why._told(answer, label, RIDGE, part, dict.fromkeys((RIDGE, RIDGE_PS), ".4f"))
+    score, weighted = (number_text(value, ".4f") for value in (part.score, theta * part.score))
+    assert f" scores {score}, the sum of the bars" in told
+    assert f"θ = {theta:.2f} times as much, each bar and the score: {weighted}." in told
+
+
+def test_the_label_that_is_explained_is_the_chosen_one_or_what_weighting_brought_in_or_the_first(monkeypatch):
+    answer = answer_at(SAME)
+    for chosen in (None, 5):
+        monkeypatch.setattr(why.st, "session_state", {find.LABEL: chosen})
+        for row in range(30):
+            subject = subject_of_row(answer, row)
+            first = (subject.brought_in or subject.lists[RIDGE])[0].label
+            assert why.chosen_label(answer, subject) == (first if chosen is None else chosen)

@@ -20,6 +20,7 @@ from xmlcore import (
 WORDS = ["chess", "board", "engine", "network", "server", "python", "library", "music", "player", "mail"]
 LABELS = ["games", "use::net", "<b>lib</b>", "sound", "rare_one", "never"]
 K = 2
+RULER = (0.2, 2.0)  # A and B that PSP is measured with
 
 
 def tiny() -> Dataset:
@@ -65,12 +66,12 @@ def answer_at(settings: Settings, ready: bool = True) -> answers.Answer:
     """The answer at these settings, made without a page; not ready as long as the factorisation is missing."""
     fac = RidgeFactorization.fit(BUILT.X_train, BUILT.Y_train)
     P = fac.project(BUILT.X_test)
-    theta = inverse_propensity(BUILT.Y_train, settings.A, settings.B)
+    theta, ruler = (inverse_propensity(BUILT.Y_train, *AB) for AB in ((settings.A, settings.B), RULER))
     evaluation = evaluate_scores(
         fac.scores(P, settings.reg_lambda),
         BUILT.Y_test,
         theta,
-        theta,
+        ruler,
         (1, settings.K),
         scores_ps=fac.scores(P, settings.reg_lambda_ps),
     )
@@ -80,7 +81,7 @@ def answer_at(settings: Settings, ready: bool = True) -> answers.Answer:
         known = {"factorization": None, "projection": None, "direct": DirectSolver(BUILT.X_train, BUILT.Y_train)}
     of = {"dataset": BUILT, "full": BUILT, "rows": np.arange(BUILT.n_test), "fitted": FITTED, "shown_title": "tiny"}
     made = SimpleNamespace(**of, size=len(WORDS), ready=ready, **known)
-    return answers.Answer(made, settings, evaluation, theta, theta)
+    return answers.Answer(made, settings, evaluation, theta, ruler, RULER)
 
 
 def exact_scores(x: np.ndarray, reg_lambda: float) -> np.ndarray:
