@@ -41,9 +41,8 @@ def missing() -> None:
     st.markdown(
         f"Labels that {RIDGE} ranks {view.among_first(answer.K)} and that the data does not give, the strongest "
         "support first. Support is the sum of the votes of all training instances with the label, the label's score; "
-        "training aims at 1 "
-        "for a label that is there and 0 for one that is not. Some of these labels may be missing from the data rather "
-        "than wrong: that is why there are propensities. Choose a row to see why."
+        "training aims at 1 for a label that is there and 0 for one that is not. Some of these labels may be missing "
+        "from the data rather than wrong: that is why there are propensities. Choose a row to see why."
     )
     scores = answers.scores_on_test(answer.model, settings.reg_lambda)
     strongest = missing_labels(answer.evaluation.ridge.top[:, : answer.K], scores, data.Y_test, MISSING)

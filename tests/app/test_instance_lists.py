@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pages.shared import instance_view as view
 from pages.shared.answers import Answer
-from pages.shared.instance_subject import Listed, _places, subject_of_row
+from pages.shared.instance_subject import Listed, subject_of_row
 from tests.app.tiny import BUILT, LABELS, OWN, SAME, K, answer_at, exact_scores
 
 WITH_FEATURES = np.flatnonzero(np.diff(BUILT.X_test.indptr)).tolist()
@@ -29,7 +29,7 @@ def bold(label: int) -> str:
 
 def test_the_sentence_names_what_came_and_went_and_counts_what_is_right():
     changed = set()
-    for settings in (SAME, OWN, replace(SAME, K=4), replace(OWN, K=3)):
+    for settings in (SAME, OWN, replace(SAME, K=4), replace(OWN, K=3), replace(OWN, reg_lambda_ps=1_000.0)):
         answer, k = answer_at(settings), settings.K
         for row in WITH_FEATURES:
             true = BUILT.Y_test[[row]].indices.tolist()
@@ -63,7 +63,9 @@ def test_true_labels_stand_by_frequency_with_both_ranks_and_those_that_both_miss
         _, *chips = view._true_labels(answer, subject_of_row(answer, row)).split("<span class='chip")
         for label, chip in zip(true, chips if true else (), strict=True):
             assert bold(label) in chip
-            assert f"● {before.index(label) + 1} · ◆ {after.index(label) + 1}" in chip
+            assert (
+                f"on {BUILT.label_counts[label]:,} · ● {before.index(label) + 1} · ◆ {after.index(label) + 1}" in chip
+            )
             by_both = label not in before[:K] and label not in after[:K]
             assert (chip.startswith(" missed'"), " · missed by both" in chip) == (by_both, by_both)
             missed += by_both
@@ -87,7 +89,7 @@ def test_the_labels_to_choose_from_are_those_of_both_lists_and_then_the_other_tr
         (1, 1, "=", "="),
         (2, 1, "↑ to 1", "↓ from 1"),
         (1, 2, "↓ to 2", "↑ from 2"),
-        (2, 3, "out, to 3", "<b>↑ in</b>, from 3"),
+        (2, 1_234, "out, to 1,234", "<b>↑ in</b>, from 1,234"),
     ],
 )
 def test_arrows_point_to_where_weighting_moves_a_label(place, other, to, came):
@@ -102,19 +104,19 @@ def test_each_list_marks_what_is_right_and_tells_its_own_scores_and_places(monke
         view.lists(answer, subject_of_row(answer, row))
         assert ">Score</th>" in said[-2]
         assert ">θ · score</th>" in said[-1]
+        assert "<th>With PS</th>" in said[-2]
+        assert "<th>Moved</th>" in said[-1]
         before, after = orders(answer, row)
         for html, mine, other, word in ((said[-2], before, after, "to"), (said[-1], after, before, "from")):
             signs = re.findall(r"<td class='mark'>(.) <span class='said'>(\w+)<", html)
             right = [BUILT.Y_test[row, label] == 1 for label in mine[:K]]
             assert signs == [("✓", "right") if each else ("✗", "wrong") for each in right]
             assert html.count("<tr class=right>") == sum(right)
+            for label, line in zip(mine[:K], html.split("<tr")[2:], strict=True):
+                assert view._breakable(LABELS[label]) in line
+                assert f"<td class='number'>{BUILT.label_counts[label]:,}</td>" in line
             places = [(at, other.index(label) + 1) for at, label in enumerate(mine[:K], start=1)]
             assert re.findall(rf"{word} (\d+)</td></tr>", html) == [str(there) for at, there in places if there != at]
-
-
-def test_the_list_decides_where_scores_of_one_row_say_otherwise():
-    scores = np.array([0.3, 0.2, 0.1])
-    assert _places(scores, np.array([1]), np.array([0, 1, 2]), None) == {0: 2, 1: 1, 2: 3}
 
 
 def test_features_stand_by_size_whatever_their_sign():

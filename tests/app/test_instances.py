@@ -16,7 +16,7 @@ from pages.shared import instance_find as find
 from pages.shared import instance_view as view
 from pages.shared import instance_why as why
 from pages.shared.frame import plain_markdown
-from pages.shared.instance_subject import Listed, _places, _typed_scores, _votes, subject_of_row
+from pages.shared.instance_subject import _places, _typed_scores, _votes, subject_of_row
 from tests.app.tiny import BUILT, OWN, RAW, SAME, WORDS, K, answer_at, exact_scores, tiny
 from xmlcore.analysis import instance_marks
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -277,69 +277,3 @@ def test_scores_and_votes_that_are_kept_are_of_one_data_set_one_text_and_one_lam
     assert _typed_scores(other, "a", x, 0.5) is not _typed_scores(of, "a", x, 0.5) is _typed_scores(of, "a", x, 0.5)
     assert len({id(_votes(of, *each)) for each in ((subjects[0], 0.5), (subjects[1], 0.5), (subjects[0], 0.7))}) == 3
     assert _votes(other, subjects[0], 0.5) is not _votes(of, subjects[0], 0.5) is _votes(of, subjects[0], 0.5)
-
-
-@pytest.mark.parametrize(
-    ("place", "other_place", "to", "where_from"),
-    [
-        (1, 1, "=", "="),
-        (1, 2, "↓ to 2", "↑ from 2"),
-        (2, 1, "↑ to 1", "↓ from 1"),
-        (2, 1_234, "out, to 1,234", "<b>↑ in</b>, from 1,234"),
-    ],
-)
-def test_an_arrow_says_where_a_label_is_in_the_other_list(place, other_place, to, where_from):
-    entry = Listed(place, 0, 0.5, True, other_place)
-    assert (view._to(entry, 2), view._from(entry, 2)) == (to, where_from)
-
-
-def bold(labels: list[int], right: list[int]) -> str:
-    """Labels as a sentence names them."""
-    names = [f"<b><bdi>{escape(BUILT.label_name(n))}</bdi></b> ({'right' if n in right else 'wrong'})" for n in labels]
-    return " and ".join(names)
-
-
-@pytest.mark.parametrize("settings", [SAME, OWN, replace(OWN, reg_lambda_ps=1_000.0)])
-def test_the_sentence_the_chips_and_the_tables_of_each_instance_say_what_was_ranked(settings):
-    answer = answer_at(settings)
-    tops = [each.top[:, :K].tolist() for each in (answer.evaluation.ridge, answer.evaluation.ps)]
-    kinds = set()
-    for row in range(30):
-        subject = subject_of_row(answer, row)
-        before, after = (top[row] for top in tops)
-        true = BUILT.Y_test[[row]].indices.tolist()
-        if not subject.features[0].size:
-            continue
-        told = view._sentence(answer, subject)
-        came, went = ([n for n in these if n not in those] for these, those in ((after, before), (before, after)))
-        if came:
-            kinds.add("moved")
-            assert f" brought in {bold(came, true)} and dropped {bold(went, true)}." in told
-        else:
-            kinds.add("same" if before == after else "order")
-            same = "nothing among the first 2." if before == after else "only the order of the first 2."
-            assert f" changed {same}" in told
-        hits, hits_ps = (len({*true} & {*top}) for top in (before, after))
-        if len(true) > 1:
-            kinds.add("several")
-            are = "are" if hits != 1 else "is"
-            assert told.endswith(
-                f"Of its {len(true)} labels, {hits} {are} among the first 2 of {RIDGE} and {hits_ps} with PS."
-            )
-        counts = BUILT.label_counts[subject.relevant].tolist()
-        assert counts == sorted(counts, reverse=True)
-        chips = view._true_labels(answer, subject).split("<span class='chip")[1:]
-        assert len(chips) == len(true)
-        for n in true:
-            (chip,) = (each for each in chips if f"<bdi>{escape(BUILT.label_name(n))}</bdi>" in each)
-            places = [subject.places[variant][n] for variant in (RIDGE, RIDGE_PS)]
-            assert f"on {BUILT.label_counts[n]:,} · ● {places[0]} · ◆ {places[1]}" in chip
-            assert ("missed by both" in chip) == (n not in before and n not in after)
-        for variant, arrow, column in ((RIDGE, view._to, "With PS"), (RIDGE_PS, view._from, "Moved")):
-            table = view._table(answer, subject, variant, arrow)
-            assert f"<th>{column}</th>" in table
-            for n, line in zip(before if variant == RIDGE else after, table.split("<tr")[2:], strict=True):
-                assert view._breakable(BUILT.label_name(n)) in line
-                assert f"<td class='number'>{BUILT.label_counts[n]:,}</td>" in line
-                assert ("✓" in line, "✗" in line) == (n in true, n not in true)
-    assert {"moved", "several"} <= kinds
