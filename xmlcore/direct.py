@@ -50,7 +50,7 @@ class DirectSolver:
                 self._gram = linalg.gram(self.X, of_rows=self._dual, dtype=self._dtype)
 
     def scores(self, X_new: Features, reg_lambda: float) -> np.ndarray:
-        """Scores of X_new (n×N) at this λ, (n, L), float32.
+        """Scores of X_new (n×N) at this λ, (n, L), float32; float64 where float32 could not hold them.
 
         Raises DataError for a λ too small (see `linalg.cholesky_solve`), and for values of X_new too large.
         """
@@ -118,9 +118,9 @@ class DirectSolver:
 
 
 def solve_direct(X: Features, Y: sparse.csr_array, X_new: Features, reg_lambda: float) -> np.ndarray:
-    """Scores of X_new (n×N) for one λ, without a factorisation that serves other λ; (n, L), float32.
+    """Scores of X_new (n×N) for one λ, without a factorisation that serves other λ; (n, L).
 
-    By `DirectSolver`, which is for more than one λ. Raises DataError as that does.
+    By `DirectSolver`, which is for more than one λ and gives the same. Raises DataError as that does.
     """
     return DirectSolver(X, Y).scores(X_new, reg_lambda)
 

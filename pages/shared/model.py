@@ -190,7 +190,10 @@ class Model:
         if store() is not None:
             if self.task is None:
                 store().put(self._key("factorization"), factorization.arrays())
-            store().put(self._key(f"projection {self.dataset.n_test}"), {"P": self.projection})
+            self._keep_projection()
+
+    def _keep_projection(self) -> None:
+        store().put(self._key(f"projection {self.dataset.n_test}"), {"P": self.projection})
 
     def _lambda_range(self) -> tuple[float, float]:
         kept, key = store(), self._key("range of λ")
@@ -209,8 +212,11 @@ class Model:
         if not found:
             return False
         factorization = RidgeFactorization.from_arrays(found[0], self.full.X_train, self.full.Y_train)
-        projection = store().get(self._key(f"projection {self.dataset.n_test}"))
-        self.projection = projection[0]["P"] if projection else factorization.project(self.dataset.X_test)
+        if projection := store().get(self._key(f"projection {self.dataset.n_test}")):
+            self.projection = projection[0]["P"]
+        else:  # of other test instances, say of the whole of which these are a sample
+            self.projection = factorization.project(self.dataset.X_test)
+            self._keep_projection()
         self.progress.from_cache, self.progress.finished = True, time.monotonic()  # before it counts as ready
         self.factorization = factorization
         return True

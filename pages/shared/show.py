@@ -359,8 +359,8 @@ def _delta(difference: float) -> dict[str, str]:
 def psp_measured_with(answer: Answer) -> str:
     """What PSP is measured with, in words: at a held setting too, that is the present ruler."""
     A, B = answer.metric_AB or (answer.dataset.A, answer.dataset.B)
-    which, when = ("the sliders' ", "") if answer.metric_AB else ("", " at any setting")
-    return f"PSP measured with {which}A = {A:g}, B = {B:g}{when}"
+    whose = "the sliders'" if answer.metric_AB else "the data set's"
+    return f"PSP measured with {whose} A = {A:g}, B = {B:g}"
 
 
 def notes(answer: Answer) -> None:

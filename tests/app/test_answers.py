@@ -100,6 +100,8 @@ def test_a_model_from_the_cache_on_disk_has_the_projection_of_its_own_test_insta
     assert sampled.progress.from_cache  # the factorisation, not the projection of the others
     assert sampled.projection.shape[0] == 3
     assert is_right(sampled)
+    kept = model.store().get(sampled._key("projection 3"))  # for the next start, as the whole's is
+    np.testing.assert_array_equal(kept[0]["P"], sampled.projection)
     assert sampled.lambda_range == whole.lambda_range
     arrays = [*whole.factorization.arrays().values(), whole.projection]
     assert whole.n_bytes == pytest.approx(held_bytes(whole.full) + sum(array.nbytes for array in arrays), rel=0.1)

@@ -89,13 +89,13 @@ def test_other_systems_are_drawn_by_psp_too_and_any_two_systems_have_their_agree
 def test_in_a_file_another_systems_bars_do_not_claim_our_setting(answer):
     bars = {RIDGE: np.ones(1), RIDGE_PS: np.ones(1), "theirs.npz": np.ones(1)}
     table = show.bars_table({"training instances": ["1"]}, "points", (answer, bars)).set_index("variant")
-    title, ruler = "Debtags, 6,131 test instances", "; PSP measured with A = 0.55, B = 1.5 at any setting"
+    title, ruler = "Debtags, 6,131 test instances", "; PSP measured with the data set's A = 0.55, B = 1.5"
     assert table["setting"][RIDGE] == table["setting"][RIDGE_PS] == f"{title}, λ = 3, A = 0.55, B = 1.5{ruler}"
     assert table["setting"]["theirs.npz"] == f"{title}{ruler}"
 
 
 def test_the_ruler_is_named_by_what_psp_was_measured_with():
-    for tied, words in (("false", "A = 0.55, B = 1.5 at any setting"), ("true", "the sliders' A = 0,")):
+    for tied, words in (("false", "the data set's A = 0.55, B = 1.5"), ("true", "the sliders' A = 0,")):
         app = start(A="0", tie_metric=tied)
         assert any(f"PSP measured with {words}" in each.value for each in app.caption)
         app.switch_page("pages/compare.py").run()

@@ -49,7 +49,7 @@ def test_a_held_setting_is_measured_with_the_present_ruler(held_tie):
 def test_a_file_names_the_present_ruler_for_the_held_setting_too():
     now = Settings("Debtags", A=0.9, B=1.0, tie_metric=True)
     held = replace(now, A=0.3, B=1.5, tie_metric=False)
-    for settings, ruler in ((now, "the sliders' A = 0.9, B = 1"), (held, "A = 0.55, B = 1.5 at any setting")):
+    for settings, ruler in ((now, "the sliders' A = 0.9, B = 1"), (held, "the data set's A = 0.55, B = 1.5")):
         answer = answers._answer(held, answers.metric_AB_of(settings))
         own = "Debtags, 6,131 test instances, λ = 3, A = 0.3, B = 1.5"
         assert show.told(answer) == f"{own}; PSP measured with {ruler}"

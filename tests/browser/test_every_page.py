@@ -163,8 +163,8 @@ def test_the_legend_of_a_saved_chart_has_room_for_its_names_where_the_pages_font
 
 
 SETTING = (
-    "Debtags, 6,131 test instances, λ = 8, A = 0.7, B = 2; PSP measured with A = 0.55, B = 1.5 at any setting",
-    "Debtags, 6,131 test instances, λ = 3, A = 0.55, B = 1.5; PSP measured with A = 0.55, B = 1.5 at any setting",
+    "Debtags, 6,131 test instances, λ = 8, A = 0.7, B = 2; PSP measured with the data set's A = 0.55, B = 1.5",
+    "Debtags, 6,131 test instances, λ = 3, A = 0.55, B = 1.5; PSP measured with the data set's A = 0.55, B = 1.5",
 )
 
 

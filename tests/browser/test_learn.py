@@ -216,7 +216,7 @@ def test_the_lecture_fits_a_small_projector_with_its_warning_too(server, visit):
     main.get_by_text("rounding may show").wait_for()
     wait_until_idle(page)
     assert main.evaluate("element => element.scrollHeight <= element.clientHeight")
-    assert "PSP measured with A = 0.55, B = 1.5 at any setting." in main.inner_text()
+    assert "PSP measured with the data set's A = 0.55, B = 1.5." in main.inner_text()
 
 
 def test_the_lecture_fits_a_small_projector_and_its_buttons_step_lambda(server, visit):
