@@ -16,6 +16,7 @@ from xmlcore.sampling import sample_training
 from xmlcore.units import in_units
 
 SAMPLE_JOB, PROBLEM = "_sample_job", "_choosing_failed"
+WAYS = "Upload", "Download or make", "Formats", "From Python"
 FROM_PYTHON = """A folder or a file on the server's disk is not read from here: whoever visits the page could \
 look into it. From Python, any path will do:
 
@@ -34,18 +35,21 @@ def section() -> None:
     if problem := st.session_state.pop(PROBLEM, None):
         st.error(frame.plain_markdown(problem), icon=":material/error:")
     _sample()
-    upload, catalog, formats, python = st.tabs(["Upload", "Download or make", "Formats", "From Python"])
+    # Most is drawn when its tab is opened: it is half of the page's elements, and few visitors come for it. Files that
+    # were chosen, and the format, would be forgotten.
+    upload, catalog, formats, python = st.tabs(WAYS, key="ways", on_change="rerun")
     with upload:
         found = data_upload.section()
         if found is not None:
             show_found(found, "upload")
     with catalog:
-        for entry in catalog_entries():
+        for entry in catalog_entries() if catalog.open else ():
             _entry(entry)
     with formats:
-        _formats()
+        _formats(formats.open)
     with python:
-        st.markdown(FROM_PYTHON)
+        if python.open:
+            st.markdown(FROM_PYTHON)
 
 
 def show_found(found: Found, key: str, entry: CatalogEntry | None = None) -> None:
@@ -150,11 +154,12 @@ def _having(entry: CatalogEntry) -> str:
     return f"From {entry.address} ({size}; {checked}).{tried}"
 
 
-def _formats() -> None:
+def _formats(shown: bool) -> None:
     st.markdown(
         "What these files look like; compressed with gzip, or together in a zip or tar archive, they may be too."
     )
     names = {form.title: form for form in FORMATS.values()}
     form = names[st.selectbox("Format", list(names), key="format_help")]
-    st.markdown(frame.plain_markdown(form.help))
-    st.code(form.example, language=None)
+    if shown:
+        st.markdown(frame.plain_markdown(form.help))
+        st.code(form.example, language=None)

@@ -55,7 +55,10 @@ def code_text(settings: Settings, data: Dataset, name_or_path: str, note: str = 
 
 def section(model: Model, settings: Settings, name_or_path: str, note: str = "") -> None:
     """The code, folded, and of which rows its numbers are."""
-    with st.expander("The code for this setting"):
+    folded = st.expander("The code for this setting", key="code", on_change="rerun")
+    if not folded.open:  # what colours code is 1.5 MB, which a first visit need not wait for
+        return
+    with folded:
         st.code(code_text(settings, model.full, name_or_path, note), language="python")
         whole, shown = model.full.n_test, model.dataset.n_test
         of_sample = f" The pages show those of a sample of {shown:,}, which differ a little." if shown < whole else ""

@@ -38,7 +38,10 @@ def section(model: Model) -> None:
     if not model.ready:
         st.markdown("**Before the matrix is factorised**")
         data_cost.offer(outline_of(model), recipe, lambda other, n: _apply(model, other, n), "present")
-    with st.expander("Other features"):
+    with st.expander("Other features", key="other_features", on_change="rerun") as folded:
+        # Drawn when it is opened, and from then on: what is being chosen would be forgotten.
+        if not folded.open and "recipe_tfidf" not in st.session_state:
+            return
         chosen = _controls(model, recipe)
         if chosen is not None and chosen != recipe:
             st.markdown(f"`{chosen}`")

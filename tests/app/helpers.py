@@ -39,9 +39,16 @@ def start(**params: str | list[str]) -> AppTest:
     return app.run()
 
 
-def data_page(**params: str) -> AppTest:
-    """The app on Data, opened by a link with these settings."""
-    return start(**params).switch_page("pages/data.py").run()
+def data_page(way: str = "Upload", **params: str) -> AppTest:
+    """The app on Data, opened by a link with these settings, as `unfolded` says."""
+    return unfolded(start(**params), way).switch_page("pages/data.py").run()
+
+
+def unfolded(app: AppTest, way: str = "Upload") -> AppTest:
+    """The app with nothing folded on Data when that is run next, and this tab open."""
+    for key, opened in (("ways", way), ("code", True), ("other_features", True)):
+        app.session_state[key] = opened
+    return app
 
 
 def texts(app: AppTest) -> str:

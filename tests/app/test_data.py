@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from pages.shared.data_profile import _described, sentence
-from tests.app.helpers import button, data_page
+from tests.app.helpers import button, data_page, start, unfolded
 from xmlcore import Dataset, load_dataset
 from xmlcore.profile import Sample, profile
 
@@ -68,3 +68,20 @@ def test_names_and_texts_of_listed_instances_are_shown_letter_by_letter_and_what
     assert _described(Sample(0, "0", (), ("word",), 1, None)) == (
         "<li><b>0</b> · 1 feature<br>Labels: none<br>Largest features: word</li>"
     )
+
+
+def test_what_is_folded_is_drawn_when_it_is_opened_and_what_was_chosen_there_stays():
+    def drawn() -> tuple[bool, bool, bool]:
+        keys = {each.key for kind in (app.button, app.toggle) for each in kind}
+        return bool(app.get("code")), "look_synthetic-bibtex" in keys, "recipe_unit" in keys
+
+    app = start().switch_page("pages/data.py").run()
+    assert drawn() == (False, False, False)
+    unfolded(app, "Download or make").run()
+    assert drawn() == (True, True, True)
+    app.toggle(key="recipe_unit").set_value(False).run()
+    for key, opened in (("ways", "Upload"), ("code", False), ("other_features", False)):
+        app.session_state[key] = opened
+    app.run()
+    assert drawn() == (False, False, True)
+    assert not app.toggle(key="recipe_unit").value

@@ -14,7 +14,7 @@ from pages.shared import answers, comparison, model, sources
 from pages.shared.data_code import code_text
 from pages.shared.data_export import PREDICTION_FILES, WRITERS, predictions_file, predictions_name, zipped
 from pages.shared.settings import Settings
-from tests.app.helpers import data_page, small, start, texts
+from tests.app.helpers import data_page, small, start, texts, unfolded
 from xmlcore import Dataset
 from xmlcore.evaluation import evaluate_ranking
 from xmlcore.figures import RIDGE, RIDGE_PS
@@ -56,7 +56,7 @@ def opened_with(data: Dataset, monkeypatch) -> AppTest:
 
 
 def code_of(app: AppTest) -> str:
-    app.switch_page("pages/data.py").run()
+    unfolded(app).switch_page("pages/data.py").run()
     assert not app.exception
     (code,) = (each.value for each in app.code if each.value.startswith("from xmlcore import "))
     return code

@@ -4,7 +4,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import data_cost
-from tests.app.helpers import button, data_page, texts
+from tests.app.helpers import button, data_page, texts, unfolded
 from xmlcore.cost import BlockOutline, Outline, factorization_cost
 from xmlcore.recipe import FeatureRecipe
 
@@ -34,7 +34,7 @@ def test_the_controls_follow_a_recipe_from_elsewhere():
     assert not app.toggle(key="recipe_few").value
     assert not app.toggle(key="recipe_unit").value
     app.switch_page("pages/learn.py").run()
-    app.switch_page("pages/data.py").run()
+    unfolded(app).switch_page("pages/data.py").run()
     assert app.toggle(key="recipe_tfidf").value
     assert not any(each.label == "Use these features" for each in app.button)
 

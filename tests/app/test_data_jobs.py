@@ -22,7 +22,7 @@ def jobs_of_this_test(monkeypatch):
 
 
 def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked():
-    app = data_page()
+    app = data_page("Download or make")
     text = texts(app)
     for entry in catalog_entries():
         assert f"**{entry.title}**" in text
@@ -30,7 +30,7 @@ def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked(
 
 
 def test_a_made_up_data_set_is_looked_at_and_then_used():
-    app = press_and_wait(data_page(), "synthetic-bibtex")
+    app = press_and_wait(data_page("Download or make"), "synthetic-bibtex")
     app.button(key="found_synthetic-bibtex_as_it_is").click().run()
     assert not app.exception
     assert app.sidebar.selectbox(key="data").value == "Synthetic, shaped like bibtex"
@@ -74,7 +74,7 @@ def press_and_wait(app: AppTest, name: str) -> AppTest:
 def test_a_download_that_fails_is_a_message_and_works_when_tried_again(local_bibtex):
     content = (local_bibtex / "bibtex.xml").read_text()
     (local_bibtex / "bibtex.xml").unlink()
-    app = press_and_wait(data_page(), "bibtex")
+    app = press_and_wait(data_page("Download or make"), "bibtex")
     assert not app.exception
     assert "404" in app.error[0].value
     (local_bibtex / "bibtex.xml").write_text(content)

@@ -159,7 +159,7 @@ def test_what_an_error_quotes_of_a_file_is_not_taken_for_markdown():
 
 
 def test_the_help_of_a_format_is_shown_as_it_is_written_with_its_underscores_and_bars():
-    app = data_page()
+    app = data_page("Formats")
     for form in FORMATS.values():
         app.selectbox(key="format_help").set_value(form.title).run()
         assert plain_markdown(form.help) in [each.value for each in app.markdown]

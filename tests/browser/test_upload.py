@@ -95,3 +95,29 @@ def test_an_upload_belongs_to_its_session_and_a_link_to_it_says_so(server, visit
     options = other.get_by_role("option").all_inner_texts()
     assert options
     assert not any("bibtex (" in option for option in options)
+
+
+SHOWS_CODE = "performance.getEntriesByType('resource').some(each => each.name.includes('SyntaxHighlighter'))"
+
+
+def test_tabs_show_what_they_hold_when_they_are_opened_and_an_upload_stays_meanwhile(server, visit, tmp_path):
+    (tmp_path / "data.svm").write_text("".join(f"{row % 3} 1:{row + 1} 2:1\n" for row in range(40)))
+    page = visit(f"{server.url}/data")
+    upload(page, [tmp_path / "data.svm"])
+    found = page.get_by_role("button", name="Use this data set")
+    found.wait_for()
+    assert not page.evaluate(SHOWS_CODE)  # 1.5 MB that a first visit need not wait for
+    inside = {
+        "Download or make": "Made on the spot",
+        "Formats": "One line an instance",
+        "From Python": "path/to/folder",
+    }
+    for tab, text in inside.items():
+        page.get_by_role("tab", name=tab).click()
+        page.get_by_text(text).locator("visible=true").first.wait_for()
+        assert not found.is_visible()
+    page.get_by_role("tab", name="Upload").click()
+    found.wait_for()
+    page.get_by_text("The code for this setting").click()
+    page.get_by_text("ds.Y_test").first.wait_for()
+    assert page.evaluate(SHOWS_CODE)
