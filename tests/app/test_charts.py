@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from scipy import sparse
 
-from pages.shared import answers, behind, compression, model, paths, search, show
+from pages.shared import answers, behind, comparison, compression, model, paths, search, show
 from pages.shared import head_tail_labels as labels_of
 from tests.app.by_hand import DATA, HELD, NOW, TENS, TITLE, TWOS, VARIANTS, ByHand, K, binned
 from tests.app.helpers import only_data_set, start, texts, until
@@ -102,12 +102,13 @@ def test_tunes_bars_and_curves_are_of_their_metric_variant_and_setting_and_so_ar
     answer = answers._answer(NOW, ())
     for work in paths.paths(answer):
         completed(work)
-    _, charts, _ = page("tune")
+    app, charts, _ = page("tune")
     name = {"precision": "P@3", "psprecision": "PSP@3"}[metric]
     bars = charts[f"contributions_{metric}"]
     bars_are(bars, lambda of, variant: binned(of.parts(variant, metric), TENS))
     now, held = numbers(ByHand(NOW), metric), numbers(ByHand(HELD), metric)
     assert bars["caption"] == f"The bars sum to {name}: {now[0]:.2f} % and, with PS, {now[1]:.2f} %."
+    assert "random sample" not in texts(app)
     path = charts[f"path_{metric}"]
     lines, marks = path["figure"].data[:4], path["figure"].data[4:]
     assert [(each.x[0], each.y[0]) for each in marks] == [
@@ -140,7 +141,7 @@ def test_the_search_puts_each_setting_with_its_own_numbers_into_its_file_and_bot
 
 @pytest.mark.parametrize(("shown", "metric"), [("P@K", "precision"), ("PSP@K", "psprecision")])
 def test_head_and_tails_bars_are_of_their_metric_variant_and_setting_and_so_are_their_files(page, shown, metric):
-    app, charts, _ = page("head_and_tail", contribution_to=shown, cuts=["10", "70"])
+    app, charts, _ = page("head_and_tail", contribution_to=shown, cuts=["20", "70"])
     gains = charts["gains_by_frequency"]
     bars_are(gains, lambda of, variant: binned(of.parts(variant, metric), TWOS))
     now, name = numbers(ByHand(NOW), metric), shown.replace("K", "3")
@@ -154,10 +155,11 @@ def test_head_and_tails_bars_are_of_their_metric_variant_and_setting_and_so_are_
     shares = charts["shares_of_head_and_tail"]
     bars_are(
         shares,
-        lambda of, variant: 100 * np.array(binned(of.parts(variant, "precision"), [0, 10, 70]))
+        lambda of, variant: 100 * np.array(binned(of.parts(variant, "precision"), [0, 20, 70]))
         / of.value(variant, "precision"),
     )  # fmt: skip
     of_labels = charts["label_frequencies"]
+    assert of_labels["figure"] is labels_of.profile(model.model_of(TITLE, "").full, 20, 70)
     assert of_labels["caption"].endswith("have no place on this axis: 1 of 9.")
     order = np.argsort(-DATA.label_counts, kind="stable")
     assert of_labels["file"]["label"].tolist() == [f"label {label}" for label in order]
@@ -219,8 +221,14 @@ def test_a_labels_test_instances_stand_by_who_found_them_page_by_page_with_links
         linked = [row for found in rows.values() for row in found[8 * (at - 1) : 8 * at]]
         assert [link["instance"] for link in links] == [[str(row)] for row in linked]
         assert all(link["label"] == [str(label)] and link["hold"][0].startswith(TITLE) for link in links)
-    app.session_state["label"] = 7  # whose lists have one page
-    assert not app.run().exception
+
+
+def test_a_page_of_a_labels_lists_that_another_k_does_not_have_gives_way_to_its_last(page):
+    app, _, _ = page("head_and_tail", label="1")  # is on 35 test instances: at K = 1 no list has 25
+    app.number_input(key=labels_of.PAGE_KEY).set_value(4).run()
+    app.sidebar.slider(key="K").set_value(1).run()
+    assert not app.exception
+    assert app.number_input(key=labels_of.PAGE_KEY).value == app.number_input(key=labels_of.PAGE_KEY).max == 3
 
 
 def table_of_numbers(at_k: int) -> list[str]:
@@ -268,10 +276,15 @@ def test_each_question_has_the_bars_that_it_is_about_and_numbers_by_hand(page, q
     assert json.loads(parse_qs(link.proto.query_string)["set"][0])["question"] == question
 
 
-def test_compress_marks_the_chosen_share_of_both_settings_and_its_files_are_of_their_metric_and_variant(page):
+def test_compress_marks_the_chosen_share_of_both_settings_and_its_files_are_of_their_metric_and_variant(
+    page, monkeypatch
+):
+    monkeypatch.setattr(compression, "dense_seconds", lambda of, variant: 0.1 if variant == VARIANTS[0] else 0.2)
     answer, held = (answers._answer(settings, ()) for settings in (NOW, HELD))
     work = completed(compression.curves(answer))
-    _, charts, files = page("compress", kept_share="20 %")
+    app, charts, files = page("compress", kept_share="20 %")
+    assert app.table[1].value.iloc[-1].tolist() == ["100.0 ms", "200.0 ms"]
+    assert not any(each.proto.disabled for each in app.get("download_button"))
     for metric, name in (("precision", "P@3"), ("psprecision", "PSP@3")):
         told = charts[f"sparse_{metric}"]
         curves = [
@@ -294,12 +307,15 @@ def test_compress_marks_the_chosen_share_of_both_settings_and_its_files_are_of_t
         assert abs(found - wanted).max() == 0
 
 
-def test_compare_measures_another_systems_bars_agreement_and_list_at_k_by_the_ruler(page):
+def test_compare_measures_another_systems_bars_agreement_and_list_at_k_by_the_ruler(page, monkeypatch):
+    published = comparison.table_1().replace({"dataset": {"Wiki10-31K": TITLE}})
+    monkeypatch.setattr(comparison, "table_1", lambda: published)
     by_hand, top = ByHand(NOW), ByHand(HELD).order[RIDGE_PS][:, :5]
     other = Predictions("theirs", top, np.zeros(top.shape), 9)
     elsewhere = {(title, ""): {"elsewhere": other} for title in ("Debtags", "")}
     added = {"_other_systems": {(TITLE, ""): {"theirs": other}, **elsewhere}}
     app, charts, _ = page("compare", added, compare_contribution_to="PSP@K")
+    assert app.selectbox(key="paper_data").value == TITLE
     by_hand.order["theirs"] = top
     systems = (*VARIANTS, "theirs")
     table = app.dataframe[0].value

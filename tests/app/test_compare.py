@@ -110,14 +110,14 @@ def test_a_file_whose_name_is_too_long_for_a_disk_is_read(answer):
 def test_an_added_file_can_be_removed(answer):
     app = start().switch_page("pages/compare.py").run()
     other = comparison.read_other("my_own.txt", b"0:0.5\n" * answer.model.full.n_test, answer)
-    app.session_state["_other_systems"] = {("Debtags", ""): {other.name: other}}
+    app.session_state["_other_systems"] = {("Debtags", ""): {"first": other, other.name: other}}
     app.run()
     assert "my_own.txt" in app.dataframe[0].value.index
     button = app.button(key="remove_my_own.txt")
     assert button.label == r"Remove my\_own\.txt"
     button.click().run()
     assert not app.exception
-    assert "my_own.txt" not in app.dataframe[0].value.index
+    assert list(app.dataframe[0].value.index) == [RIDGE, RIDGE_PS, "first"]
 
 
 def test_a_file_that_leaves_labels_or_instances_out_is_told_beside_its_numbers(answer):

@@ -13,7 +13,7 @@ from pages.shared import learn_example, learn_steps
 from pages.shared.learn_questions import DATA, QUESTIONS
 from pages.shared.learn_steps import STEPS
 from pages.shared.settings import LINK_KEY, Settings, link, refusals
-from tests.app.helpers import start, texts
+from tests.app.helpers import only_data_set, small, start, texts
 from xmlcore import Evaluation, RidgeFactorization, evaluate_scores, inverse_propensity, load_dataset, top_k
 from xmlcore.analysis import contributions, frequency_bins
 from xmlcore.figures import RIDGE_PS
@@ -155,6 +155,20 @@ def test_a_question_tells_that_its_answer_is_about_the_usual_features(features, 
     app = start(**params).switch_page("pages/learn.py").run()
     assert not app.exception
     assert any("the sidebar is set to other features" in each.value for each in app.info) == told
+
+
+def test_the_buttons_beside_the_parts_go_on_through_all_of_them_and_back(monkeypatch):
+    names = [*(step.title for step in STEPS), "Five questions"]
+    with only_data_set(monkeypatch, "small", small()):
+        app = start().switch_page("pages/learn.py").run()
+        for name, after in zip(names, [*names[1:], None], strict=True):
+            assert app.segmented_control(key="part").value == name
+            assert app.button(key="part_before").disabled == (name == names[0])
+            assert app.button(key="part_after").disabled == (after is None)
+            if after is not None:
+                app.button(key="part_after").click().run()
+        app.button(key="part_before").click().run()
+        assert app.segmented_control(key="part").value == names[-2]
 
 
 def test_there_are_five_questions():
