@@ -310,12 +310,18 @@ def test_compress_marks_the_chosen_share_of_both_settings_and_its_files_are_of_t
 def test_compare_measures_another_systems_bars_agreement_and_list_at_k_by_the_ruler(page, monkeypatch):
     published = comparison.table_1().replace({"dataset": {"Wiki10-31K": TITLE}})
     monkeypatch.setattr(comparison, "table_1", lambda: published)
+    bold, in_bold = [], comparison.best_in_bold
+    monkeypatch.setattr(
+        comparison, "best_in_bold", lambda table, *among: bold.append((len(table), *among)) or in_bold(table, *among)
+    )
     by_hand, top = ByHand(NOW), ByHand(HELD).order[RIDGE_PS][:, :5]
     other = Predictions("theirs", top, np.zeros(top.shape), 9)
     elsewhere = {(title, ""): {"elsewhere": other} for title in ("Debtags", "")}
     added = {"_other_systems": {(TITLE, ""): {"theirs": other}, **elsewhere}}
     app, charts, _ = page("compare", added, compare_contribution_to="PSP@K")
     assert app.selectbox(key="paper_data").value == TITLE
+    of_paper = (published["dataset"] == TITLE).sum()
+    assert bold == [(3,), (of_paper + 2, of_paper)]  # of the paper's rows alone
     by_hand.order["theirs"] = top
     systems = (*VARIANTS, "theirs")
     table = app.dataframe[0].value

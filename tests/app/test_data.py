@@ -2,13 +2,14 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from pages.shared import show
-from pages.shared.data_profile import LABELS_SHOWN, _described, sentence
+from pages.shared.data_profile import LABELS_SHOWN, _described, _remarks, sentence
 from tests.app.helpers import button, charts, data_page, only_data_set, texts
 from xmlcore import Dataset, load_dataset
 from xmlcore.profile import Sample, profile
@@ -79,7 +80,7 @@ def uneven() -> Dataset:
     """
     rng = np.random.default_rng(2)
     X = sparse.csr_array((rng.random((80, 6)) * (rng.random((80, 6)) < 0.5)).astype(np.float32))
-    Y = rng.random((80, 12)) < 0.3
+    Y = rng.random((80, 12)) < np.linspace(0.8, 0.1, 12)
     Y[:50, 7:], Y[4, 7], Y[:, 11] = False, True, False
     Y[:40, 1] = Y[:40, 0]
     Y[[1, 2, 60, 61, 62]] = False
@@ -138,10 +139,12 @@ def test_every_number_on_the_page_and_in_its_files_is_counted_by_hand(monkeypatc
     assert table[["training instances", "test instances"]].to_numpy().T.tolist() == [each.tolist() for each in counts]
     both = {(a, b): (Y[:, a] * Y[:, b]).sum() for a in range(12) for b in range(a + 1, 12)}
     overlap = {(a, b): n / (of[a] + of[b] - n) for (a, b), n in both.items() if n >= 5}
-    keys = [(-both[pair], -overlap[pair], pair) for pair in overlap]
-    if order == "jaccard":
-        keys = [(-overlap[pair], -both[pair], pair) for pair in overlap]
-    wanted = [pair for *_, pair in sorted(keys)[:15]]
+    orders = {
+        "together": sorted(overlap, key=lambda pair: (-both[pair], -overlap[pair], pair)),
+        "jaccard": sorted(overlap, key=lambda pair: (-overlap[pair], -both[pair], pair)),
+    }
+    assert orders["together"] != orders["jaccard"]
+    wanted = orders[order][:15]
     table = rows["label_pairs"]
     assert table[["label", "and label"]].to_numpy().tolist() == [list(map(data.label_name, pair)) for pair in wanted]
     assert table["training instances with both"].tolist() == [both[pair] for pair in wanted]
@@ -153,6 +156,15 @@ def test_every_number_on_the_page_and_in_its_files_is_counted_by_hand(monkeypatc
     (chart,) = charts(app, "labels_per_instance")
     for trace, each in zip(chart["data"], counts, strict=True):
         assert list(trace["y"])[: len(each)] == pytest.approx(100 * each[: len(trace["y"])] / each.sum())
+
+
+@pytest.mark.parametrize(("train", "test", "labels"), [(0, 2, 0), (1, 0, 0), (0, 0, 3), (0, 0, 0)])
+def test_what_is_without_features_or_labels_is_remarked_on_whichever_side_it_is(train, test, labels):
+    sides = {"train": {"without_features": train}, "test": {"without_features": test, "without_labels": labels}}
+    told = _remarks(SimpleNamespace(**{name: SimpleNamespace(**side) for name, side in sides.items()}))
+    assert [each.startswith("Without features") for each in told] == [True] * bool(train + test) + [False] * bool(
+        labels
+    )
 
 
 def test_of_many_labels_the_first_are_listed_and_the_rest_counted():

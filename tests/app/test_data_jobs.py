@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import data_cost, data_jobs, sources
+from pages.shared import data_choose, data_cost, data_jobs, sources
 from tests.app.helpers import data_page, only_data_set, small, texts
 from xmlcore import DataError
 from xmlcore.catalog import catalog_entries
@@ -103,7 +103,7 @@ def test_a_sample_of_the_training_instances_becomes_a_data_set_of_the_session():
 
 @pytest.fixture
 def costly(monkeypatch):
-    """What is offered of data that cost much, for data of any size: fewer features, and 30 training instances."""
+    """Small data under every name, of which is offered what is of data that cost much: fewer features, 30 instances."""
 
     def offer(shapes, recipe, use, key, *, as_it_is=None):
         st.button("reduced", key=f"{key}_reduced", on_click=use, args=(FeatureRecipe(svd=4), None))
@@ -112,6 +112,12 @@ def costly(monkeypatch):
             st.button(as_it_is, key=f"{key}_as_it_is", on_click=use, args=(None, None))
 
     monkeypatch.setattr(data_cost, "offer", offer)
+    names = sources.names
+    with only_data_set(monkeypatch, "Debtags", small()):
+        monkeypatch.setattr(sources, "names", names)
+        monkeypatch.setattr(sources, "raw", lambda title: sources._own[title] if title in sources._own else small())
+        monkeypatch.setattr(data_choose, "load_dataset", lambda *_: small(n_labels=6))
+        yield
 
 
 def after(app: AppTest, key: str) -> AppTest:
@@ -128,31 +134,34 @@ def test_what_was_found_is_used_with_the_features_or_the_sample_that_were_presse
     name = "found_synthetic-bibtex"
     app = press_and_wait(data_page(), "synthetic-bibtex")
     app = after(app, f"{name}_sampled")
-    assert "** has 30 training and 2,515 test instances" in texts(app)
+    assert "** has 30 training and 20 test instances with 12 features and 7 labels" in texts(app)
     assert app.sidebar.selectbox(key="data").value == "Debtags"
     app = after(app, "sample_reduced")
     assert app.sidebar.selectbox(key="data").value.endswith(")")
     assert app.sidebar.text_input(key="features").value == "svd:4"
-    assert "** has 30 training and 2,515 test instances" in app.markdown[0].value
+    assert "** has 30 training and 20 test instances" in app.markdown[0].value
     assert not [each.key for each in app.button if (each.key or "").startswith("sample_")]
+    app.session_state["_sample_job"] = data_jobs.Job(lambda _: data_jobs.found_in(small(), keep=True))
+    app = after(app.run(), "sample_sampled")
+    assert "** has 30 training and 20 test instances with 12 features and 7 labels" in app.markdown[0].value
+    app.sidebar.text_input(key="features").set_value("unit").run()
     app = after(app, "use_debtags")
     assert app.sidebar.selectbox(key="data").value == "Debtags"
-    assert app.sidebar.text_input(key="features").value == ""
+    assert app.sidebar.text_input(key="features").value == ""  # not those of the data before
 
 
 @pytest.mark.usefixtures("costly")
-def test_other_features_of_the_present_data_are_those_pressed_and_a_sample_is_of_these_data(monkeypatch):
-    with only_data_set(monkeypatch, "Small", small()):
-        app = data_page()
-        app.radio(key="recipe_reduction").set_value("truncated SVD").run()
-        app.number_input(key="recipe_k").set_value(3).run()
-        app = after(app, "chosen_reduced")
-        assert app.sidebar.text_input(key="features").value == "svd:4"
-        app.toggle(key="recipe_unit").set_value(True).run()
-        app = after(app, "chosen_sampled")
-        assert "has 30 training and 20 test instances with 12 features and 7 labels" in texts(app)
+def test_other_features_of_the_present_data_are_those_pressed_and_a_sample_is_of_these_data():
+    app = data_page()
+    app.radio(key="recipe_reduction").set_value("truncated SVD").run()
+    app = after(app, "chosen_reduced")
+    assert app.sidebar.text_input(key="features").value == "svd:4"
+    app.toggle(key="recipe_unit").set_value(True).run()
+    app = after(app, "chosen_sampled")
+    assert "has 30 training and 20 test instances with 12 features and 7 labels" in texts(app)
 
 
+@pytest.mark.usefixtures("costly")
 def test_a_data_set_that_cannot_be_kept_is_told_and_the_one_in_use_stays(monkeypatch):
     def too_large(data):
         raise ValueError("value too large")

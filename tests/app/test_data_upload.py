@@ -42,6 +42,8 @@ def test_an_upload_is_recognised_shown_and_used_at_a_press(tmp_path):
     assert not app.exception
     assert app.sidebar.selectbox(key="data").value.startswith("small (")
     assert app.markdown[0].value.startswith("**small** has 60 training")
+    assert "Recognised as" not in texts(app)
+    assert "Still here" not in texts(app)
     app.switch_page("pages/tune.py").run()
     assert not app.exception
     assert len(app.metric) >= 12
