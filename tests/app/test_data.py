@@ -1,6 +1,7 @@
 """The page "Data": what it says of a data set."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from types import SimpleNamespace
 
@@ -8,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pages.shared import show
-from pages.shared.data_profile import LABELS_SHOWN, _described, _remarks, sentence
+from pages.shared import data_profile, show
+from pages.shared.data_profile import LABELS_SHOWN, _described, _remarks, pairs_of, profile_of, sentence
 from tests.app.helpers import button, charts, data_page, only_data_set, texts
 from xmlcore import Dataset, load_dataset
 from xmlcore.profile import Sample, profile
@@ -156,6 +157,15 @@ def test_every_number_on_the_page_and_in_its_files_is_counted_by_hand(monkeypatc
     (chart,) = charts(app, "labels_per_instance")
     for trace, each in zip(chart["data"], counts, strict=True):
         assert list(trace["y"])[: len(each)] == pytest.approx(100 * each[: len(trace["y"])] / each.sum())
+
+
+def test_two_data_sets_of_one_name_have_profiles_charts_and_pairs_of_their_own():
+    data = uneven()
+    other = replace(data, Y_train=0 * data.Y_train)
+    for each, labelled in ((data, True), (other, False)):
+        assert profile_of(each).label_counts.any() == labelled
+        assert bool(pairs_of(each, "together").first.size) == labelled
+        assert (data_profile._figures(each)[1].data[0].y[0] == 100) != labelled
 
 
 @pytest.mark.parametrize(("train", "test", "labels"), [(0, 2, 0), (1, 0, 0), (0, 0, 3), (0, 0, 0)])

@@ -29,6 +29,8 @@ def test_every_entry_of_the_catalog_is_offered_and_untried_addresses_are_marked(
     text = texts(app)
     for entry in catalog_entries():
         assert f"**{entry.title}**" in text
+    known = sum(entry.has_checksum for entry in catalog_entries() if entry.kind == "download")
+    assert text.count("compared with a known checksum") == known > 0
     assert text.count("never been tried") == sum(not entry.tried for entry in catalog_entries())
 
 
@@ -116,7 +118,7 @@ def costly(monkeypatch):
     with only_data_set(monkeypatch, "Debtags", small()):
         monkeypatch.setattr(sources, "names", names)
         monkeypatch.setattr(sources, "raw", lambda title: sources._own[title] if title in sources._own else small())
-        monkeypatch.setattr(data_choose, "load_dataset", lambda *_: small(n_labels=6))
+        monkeypatch.setattr(data_choose, "load_dataset", lambda *_: replace(small(), notes=("a *note*",)))
         yield
 
 
@@ -133,6 +135,7 @@ def after(app: AppTest, key: str) -> AppTest:
 def test_what_was_found_is_used_with_the_features_or_the_sample_that_were_pressed():
     name = "found_synthetic-bibtex"
     app = press_and_wait(data_page(), "synthetic-bibtex")
+    assert r"a \*note\*" in texts(app)
     app = after(app, f"{name}_sampled")
     assert "** has 30 training and 20 test instances with 12 features and 7 labels" in texts(app)
     assert app.sidebar.selectbox(key="data").value == "Debtags"
@@ -145,8 +148,8 @@ def test_what_was_found_is_used_with_the_features_or_the_sample_that_were_presse
     app = after(app.run(), "sample_sampled")
     assert "** has 30 training and 20 test instances with 12 features and 7 labels" in app.markdown[0].value
     app.sidebar.text_input(key="features").set_value("unit").run()
-    app = after(app, "use_debtags")
-    assert app.sidebar.selectbox(key="data").value == "Debtags"
+    app = after(app, "use_debian-depends")
+    assert app.sidebar.selectbox(key="data").value == "Debian-depends"
     assert app.sidebar.text_input(key="features").value == ""  # not those of the data before
 
 

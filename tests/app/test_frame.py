@@ -119,6 +119,8 @@ def test_moving_a_and_b_leaves_the_plain_variant_where_it_was():
 
 def test_plain_markdown_escapes_what_streamlit_would_draw():
     assert plain_markdown(":red[x] $a$ use::net") == r"\:red\[x\] \$a\$ use\:\:net"
+    for mark in r"\`*_{}[]()#+-.!|~<>$:&":
+        assert plain_markdown(f"a{mark}b") == f"a\\{mark}b"
     assert plain_markdown(":material/home:") == "\\:\u2060material/home\\:"
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import instance_find as find
 from pages.shared import model, sources
 from pages.shared.frame import PAGES, plain_markdown
-from tests.app.tiny import BUILT, LABELS, RAW, SAME, K, answer_at
+from tests.app.tiny import BUILT, LABELS, RAW, SAME, K, answer_at, exact_scores
 from xmlcore import Dataset
 from xmlcore.figures import RIDGE_PS
 
@@ -161,13 +161,19 @@ def test_the_lists_come_at_once_and_the_explanations_say_that_they_are_coming(pa
 
 
 def test_missing_labels_lead_to_their_instances(page):
-    test = page(view="Missing labels?")
+    test = page(view="Missing labels?", own_lambda_ps="true", reg_lambda_ps="50")
     assert not test.exception
     (table,) = test.dataframe
-    assert table.value["Support"].is_monotonic_decreasing
-    first = table.value.iloc[0]
-    row, label = int(first["Instance"].removeprefix("doc-")), LABELS.index(first["Missing label?"])
-    assert BUILT.Y_test[row, label] == 0
+    scores, Y = exact_scores(BUILT.X_test.toarray(), 0.5), BUILT.Y_test.toarray()
+    ranked = np.argsort(-scores, axis=1, kind="stable")[:, :K]
+    wrong = [(row, label) for row in range(30) for label in ranked[row] if not Y[row, label]]
+    rows, labels = zip(*sorted(wrong, key=lambda at: -scores[at])[:50], strict=True)
+    assert table.value["Support"].tolist() == pytest.approx([scores[at] for at in zip(rows, labels, strict=True)])
+    assert table.value["Instance"].tolist()[:9] == [f"doc-{row}" for row in rows[:9]]
+    assert table.value["Missing label?"].tolist()[:9] == [LABELS[label] for label in labels[:9]]
+    assert table.value["Training instances"].tolist()[:9] == [BUILT.label_counts[label] for label in labels[:9]]
+    given = [", ".join(LABELS[label] for label in np.flatnonzero(Y[row])) for row in rows]
+    assert table.value["Labels in the data"].tolist()[:9] == given[:9]
 
 
 def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
