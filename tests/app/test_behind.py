@@ -257,8 +257,8 @@ def test_work_that_fails_behind_a_page_is_told_there_and_can_be_tried_again(
 
 @pytest.mark.usefixtures("made", "fillings")
 def test_numbers_of_a_sample_have_an_interval_for_both_variants():
-    app = start()
-    answer = answers._answer(Settings(TITLE), ())
+    app = start(A="0.9")
+    answer = answers._answer(Settings(TITLE, A=0.9), ())
     told = next(each.value for each in app.caption if "95 % intervals" in each.value)
     for name, theta in (("P@5", None), ("PSP@5", answer.metric_theta)):
         widths = [

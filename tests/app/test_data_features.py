@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import data_cost, data_features
@@ -87,7 +88,16 @@ def test_the_other_matrix_is_named_where_instances_are_fewer_and_each_number_of_
     )
 
 
-def test_each_way_out_tells_its_own_cost():
+@pytest.mark.parametrize("fits", [False, True])
+def test_each_way_out_tells_its_own_cost(fits, monkeypatch):
+    found = alternatives(BIG, FeatureRecipe())
+    monkeypatch.setattr(data_cost, "alternatives", lambda *_: found)  # what is free, and how fast, changes meanwhile
+    if fits:  # and yet takes long
+        cost = factorization_cost(BIG, FeatureRecipe())
+        slow = replace(cost, peak_bytes=1, too_large=False, eigh_seconds=500.0)
+        assert slow.fits
+        monkeypatch.setattr(data_cost, "factorization_cost", lambda *_: slow)
+
     def page():
         from pages.shared import data_cost
         from tests.app.test_data_features import BIG
@@ -97,10 +107,10 @@ def test_each_way_out_tells_its_own_cost():
 
     buttons = AppTest.from_function(page, default_timeout=60).run().button
     ways = {each.key.removeprefix("big_"): each for each in buttons}
-    for other in alternatives(BIG, FeatureRecipe()):
-        cost = factorization_cost(BIG, other.recipe)
+    assert len(ways) == len(found) > 2
+    for other in found:
         assert "It does not fit" not in ways[other.kind].help
-        assert other.n_train or f"Features {other.recipe}. XᵀX of size {cost.size:,} ×" in ways[other.kind].help
+        assert other.n_train or f"Features {other.recipe}. XᵀX of size {other.cost.size:,} ×" in ways[other.kind].help
         assert ways[other.kind].label == f"{other.title}, {data_cost.seconds_text(other.cost.seconds)}"
 
 
