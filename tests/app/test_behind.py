@@ -257,12 +257,12 @@ def test_work_that_fails_behind_a_page_is_told_there_and_can_be_tried_again(
 
 @pytest.mark.usefixtures("made", "fillings")
 def test_numbers_of_a_sample_have_an_interval_for_both_variants():
-    app = start(A="0.9")
-    answer = answers._answer(Settings(TITLE, A=0.9), ())
+    app = start(A="0.9", K="4")
+    answer = answers._answer(Settings(TITLE, A=0.9, K=4), ())
     told = next(each.value for each in app.caption if "95 % intervals" in each.value)
-    for name, theta in (("P@5", None), ("PSP@5", answer.metric_theta)):
+    for name, theta in (("P@4", None), ("PSP@4", answer.metric_theta)):
         widths = [
-            100 * sample_interval(top, answer.dataset.Y_test, 5, MADE.n_test, theta)
+            100 * sample_interval(top, answer.dataset.Y_test, 4, MADE.n_test, theta)
             for top in (answer.evaluation.ridge.top, answer.evaluation.ps.top)
         ]
         assert min(widths) > 0

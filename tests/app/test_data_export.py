@@ -212,10 +212,10 @@ def test_each_button_hands_over_what_it_names(tmp_path, monkeypatch):
             found, wanted = (read_predictions(tmp_path / f"{each}.{ending}", 30, 9) for each in ("found", "wanted"))
             np.testing.assert_array_equal(found.top, wanted.top)
             np.testing.assert_array_equal(found.scores, wanted.scores)
-    for short, kind in (("xc", ".txt"), ("npz", ".npz")):
+    for short, train in (("xc", "train.txt"), ("npz", "X.trn.npz")):
         path = tmp_path / f"my-data-{short}.zip"
         path.write_bytes(files[path.name]())
-        assert any(name.endswith(kind) for name in zipfile.ZipFile(path).namelist())
+        assert train in zipfile.ZipFile(path).namelist()
         assert read(path).fingerprint == data.fingerprint  # the features as they were given
 
 

@@ -3,9 +3,11 @@
 import re
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import instance_find as find
@@ -174,6 +176,28 @@ def test_missing_labels_lead_to_their_instances(page):
     assert table.value["Training instances"].tolist()[:9] == [BUILT.label_counts[label] for label in labels[:9]]
     given = [", ".join(LABELS[label] for label in np.flatnonzero(Y[row])) for row in rows]
     assert table.value["Labels in the data"].tolist()[:9] == given[:9]
+
+
+def test_a_chosen_row_of_the_missing_labels_opens_its_instance_at_its_label(page, monkeypatch):
+    tables, drawn = [], st.dataframe
+
+    def dataframe(table, *, on_select="ignore", **told):
+        def pick() -> None:  # as the browser does
+            st.session_state["missing_rows"] = SimpleNamespace(selection=SimpleNamespace(rows=[2]))
+            on_select()
+
+        if not callable(on_select):
+            return drawn(table, **told)
+        tables.append(table)
+        return st.button("Pick", on_click=pick)
+
+    monkeypatch.setattr(st, "dataframe", dataframe)
+    test = page(view="Missing labels?")
+    chosen = tables[-1].iloc[2]
+    next(each for each in test.button if each.label == "Pick").click().run()
+    assert not test.exception
+    assert f"<h2>{chosen['Instance']}</h2>" in html_of(test)
+    assert test.query_params["label"] == str(LABELS.index(chosen["Missing label?"]))
 
 
 def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):

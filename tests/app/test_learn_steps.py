@@ -97,6 +97,11 @@ def test_a_bad_cell_gives_a_message_and_keeps_the_other_edits():
     assert "**freeciv**, *chess* is empty" in app.warning[0].value
     assert app.session_state["toy_words_last"].loc["nginx", "mail"] == 7
     assert not app.table  # no numbers of a state that is not on the screen
+    ticks = learn_example._labels_frame()
+    ticks.loc["nginx", "Web"] = None
+    app = run_step(2, toy_labels_last=ticks)
+    assert not app.exception
+    assert "**nginx**, *Web* is empty" in app.warning[0].value
 
 
 def test_edits_outlive_another_part_of_the_page_and_start_over_undoes_them():
