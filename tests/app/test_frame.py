@@ -79,6 +79,7 @@ def test_whatever_sets_a_control_sets_that_one_alone_and_reset_all_of_them(monke
         sets(app.button(key="reg_lambda_halve"), reg_lambda=1.5)
         sets(slider_of("reg_lambda_ps_slider"), 1.0, reg_lambda_ps=1.0)
         sets(slider_of("body_reg_lambda"), 10.0, reg_lambda=10.0)
+        sets(app.slider(key="B"), 2.0, B=2.0)
         sets(slider_of("body_A"), 0.7, A=0.7)
         sets(preset(app), (0.6, 2.6), A=0.6, B=2.6)
         sets(app.number_input(key="reg_lambda"), LAMBDA_MAX, reg_lambda=LAMBDA_MAX)
@@ -86,6 +87,8 @@ def test_whatever_sets_a_control_sets_that_one_alone_and_reset_all_of_them(monke
         sets(app.text_input(key="features"), "unit", features="unit")
         sets(app.toggle(key="tie_metric"), True, tie_metric=True)
         sets(next(each for each in app.button if each.label == "Reset"), **DEFAULTS, features="")
+        assert app.number_input(key="reg_lambda_ps").disabled
+        assert "reg_lambda_ps_double" not in [each.key for each in app.button]
 
 
 def test_one_label_and_one_instance_are_not_told_as_several():

@@ -82,6 +82,11 @@ def test_labels_that_score_the_same_are_named():
     twins, default = replace(EXAMPLE, Y=Y), learn_example.DEFAULT
     told = learn_steps._ties(learn_example.Bench(twins, default, learn_example.work(twins, default)))
     assert told.startswith(f" By XML-ridge **{EXAMPLE.labels[1]}** scores the same.")
+    Y = EXAMPLE.Y.copy()
+    Y[:, 2] = Y[:, 3]  # first with PS only
+    twins = replace(EXAMPLE, Y=Y)
+    told = learn_steps._ties(learn_example.Bench(twins, default, learn_example.work(twins, default)))
+    assert told == f" By XML-ridge with PS **{EXAMPLE.labels[3]}** scores the same."
     assert learn_steps._ties(learn_example.Bench(EXAMPLE, default, learn_example.work(EXAMPLE, default))) == ""
 
 

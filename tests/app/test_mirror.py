@@ -16,6 +16,7 @@ def test_the_lambda_slider_and_the_field_mirror_each_other():
     assert lambda_slider(app).value == 7.3
     lambda_slider(app).set_value(10.0).run()
     assert app.sidebar.number_input(key="reg_lambda").value == 10.0
+    assert "7.3" in lambda_slider(app).options  # to which its user may go back
     app.sidebar.button(key="reg_lambda_double").click().run()
     assert app.sidebar.number_input(key="reg_lambda").value == 20.0
 
