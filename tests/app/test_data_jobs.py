@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import data_choose, data_cost, data_jobs, sources
+from pages.shared import data_choose, data_cost, data_jobs, model, sources
 from tests.app.helpers import data_page, only_data_set, small, texts
 from xmlcore import DataError
 from xmlcore.catalog import catalog_entries
@@ -162,6 +162,13 @@ def test_other_features_of_the_present_data_are_those_pressed_and_a_sample_is_of
     app.toggle(key="recipe_unit").set_value(True).run()
     app = after(app, "chosen_sampled")
     assert "has 30 training and 20 test instances with 12 features and 7 labels" in texts(app)
+
+
+@pytest.mark.usefixtures("costly")
+def test_before_the_matrix_is_factorised_the_present_features_can_be_changed_for_those_pressed(monkeypatch):
+    monkeypatch.setattr(model.Model, "ready", False)
+    app = after(data_page(), "present_reduced")
+    assert app.sidebar.text_input(key="features").value == "svd:4"
 
 
 @pytest.mark.usefixtures("costly")

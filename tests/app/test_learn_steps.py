@@ -228,6 +228,10 @@ def test_weights_votes_and_scores_by_the_others_are_those_of_the_edited_example(
     fitted = X[0] @ by_hand.W[:, 0]
     said = [learn_steps._number(value, 3) for value in (fitted, h[0], left_out[0][0])]
     assert f"*gnuchess* for *Game*: {said[0]} by all documents, h = {said[1]}, so {said[2]} by the" in page_text(app)
+    state["toy_labels_last"].loc["gnuchess"] = False
+    text = page_text(run_step(4, **state))
+    assert "*freeciv* for *Game*: " in text
+    assert f" by all documents, h = {learn_steps._number(h[1], 3)}, so " in text
 
 
 def test_weighted_scores_and_ranks_are_those_of_the_edited_example_in_table_chart_and_file(edited, monkeypatch):
