@@ -183,6 +183,8 @@ def test_another_format_may_be_chosen_and_what_is_read_follows():
     assert not app.exception
     assert app.selectbox(key="upload_format").value == other
     assert texts(app) != before
+    app = upload(app, ("train.txt", lines[:400]))  # other files are what they are recognised as
+    assert app.selectbox(key="upload_format").value != other
 
 
 def test_the_split_that_is_chosen_is_the_one_that_is_read_until_other_files_come(monkeypatch):

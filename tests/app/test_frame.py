@@ -97,8 +97,9 @@ def test_one_label_and_one_instance_are_not_told_as_several():
     assert app.metric[0].help.startswith("Of the label ranked first, the share")
     assert app.metric[2].help.startswith("Of the 5 labels ranked first, the share")
     labels_of = answers.answer_at(Settings("Debtags")).dataset.Y_test.sum(axis=1)
-    ceiling = 100 * np.minimum(labels_of, 5).sum() / (5 * len(labels_of))
-    assert app.metric[2].help.endswith(f"A perfect ranking would score {ceiling:.2f} % here.")
+    for card, k in ((1, 3), (2, 5)):
+        ceiling = 100 * np.minimum(labels_of, k).sum() / (k * len(labels_of))
+        assert app.metric[card].help.endswith(f"A perfect ranking would score {ceiling:.2f} % here.")
     answer = answers.answer_at(Settings("Debtags"))
     one = SimpleNamespace(full=SimpleNamespace(n_test=1))
     assert replace(answer, model=one, evaluation=SimpleNamespace(n_rows=1)).rows_text == "1 test instance"

@@ -209,6 +209,14 @@ def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
     assert len(test.get("plotly_chart")) == 2
 
 
+def test_the_example_that_is_offered_is_explained(page):
+    test = page(view="Your own document")
+    next(each for each in test.button if each.label == "Try an example").click().run()
+    assert not test.exception
+    assert test.text_area(key="document").value.startswith("A chess engine")
+    assert len(test.get("plotly_chart")) == 2
+
+
 def test_of_a_typed_document_without_a_known_word_nothing_is_ranked(page):
     test = page(view="Your own document")
     test.text_area(key="document").set_value("zyzzyva").run()
