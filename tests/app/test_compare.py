@@ -110,14 +110,14 @@ def test_a_file_whose_name_is_too_long_for_a_disk_is_read(answer):
 def test_an_added_file_can_be_removed(answer):
     app = start().switch_page("pages/compare.py").run()
     other = comparison.read_other("my_own.txt", b"0:0.5\n" * answer.model.full.n_test, answer)
-    app.session_state["_other_systems"] = {("Debtags", ""): {other.name: other}}
+    app.session_state["_other_systems"] = {("Debtags", ""): {"first": other, other.name: other}}
     app.run()
     assert "my_own.txt" in app.dataframe[0].value.index
     button = app.button(key="remove_my_own.txt")
     assert button.label == r"Remove my\_own\.txt"
     button.click().run()
     assert not app.exception
-    assert "my_own.txt" not in app.dataframe[0].value.index
+    assert list(app.dataframe[0].value.index) == [RIDGE, RIDGE_PS, "first"]
 
 
 def test_a_file_that_leaves_labels_or_instances_out_is_told_beside_its_numbers(answer):
@@ -284,6 +284,75 @@ def test_a_baseline_can_be_cancelled_and_says_so():
     assert not app.exception
     assert any("Stopped by a visitor" in each.value for each in app.markdown)
     assert app.button(key="train_br")
+
+
+@pytest.fixture
+def no_baseline(monkeypatch):
+    """Nothing is trained or known; what was looked for in the cache on disk, which has nothing until a test puts it."""
+    looked_for, on_disk = [], {}
+    monkeypatch.setattr(compare_baselines, "_TASKS", {})
+    monkeypatch.setattr(compare_baselines, "_RESULTS", {})
+    monkeypatch.setattr(compare_baselines, "result", lambda _, data, key: looked_for.append(key) or on_disk.get(key))
+    return SimpleNamespace(looked_for=looked_for, on_disk=on_disk)
+
+
+def test_the_result_of_a_baseline_is_looked_for_once_and_again_when_its_training_ends(answer, no_baseline):
+    place, found = (answer.model.full.fingerprint, "plt"), SimpleNamespace(top=1)
+    for state, looks in ((None, 1), (None, 1), ("running", 1), ("done", 2), ("done", 3)):
+        if state is not None:
+            compare_baselines._TASKS[place] = SimpleNamespace(state=state)
+        assert compare_baselines._result(answer, "plt") is None
+        assert len(no_baseline.looked_for) == looks
+    no_baseline.on_disk["plt"] = found
+    for _ in range(2):
+        assert compare_baselines._result(answer, "plt") is found
+    assert len(no_baseline.looked_for) == 4
+    other = replace(answer, model=SimpleNamespace(full=SimpleNamespace(fingerprint="of other data")))
+    no_baseline.on_disk.clear()
+    assert compare_baselines._result(other, "plt") is None
+
+
+def test_a_baseline_by_the_cache_is_cut_to_the_rows_shown_and_its_times_are_told_for_a_thousand(answer, no_baseline):
+    rows, full = np.array([7, 3, 5]), answer.model.full
+    top = np.argsort(np.random.default_rng(0).random((full.n_test, full.n_labels)), axis=1)[:, :5]
+    no_baseline.on_disk["plt"] = SimpleNamespace(top=top, scores=-top, train_seconds=75.0, predict_seconds=0.613)
+    shown = SimpleNamespace(full=full, rows=rows, dataset=replace(answer.dataset, test_filter=None))
+    sampled = replace(answer, model=shown)
+    ((title, found),) = compare_baselines.trained(sampled).items()
+    assert title == found.name == baselines.BASELINES["plt"].title
+    np.testing.assert_array_equal(found.top, top[rows])
+    told = compare_baselines._state(answer, baselines.BASELINES["plt"])
+    assert told == "Trained in 75.0 s, predicted 6,131 test instances in 0.6 s (100 ms for 1,000)."
+    assert compare_baselines._state(answer, baselines.BASELINES["br"]) == ":gray[Not trained yet.]"
+
+
+@pytest.mark.usefixtures("no_baseline")
+def test_a_baseline_by_another_data_set_is_not_told_of_this_one_and_one_at_work_is(answer):
+    running = SimpleNamespace(state="running", elapsed=4.0, message="learning")
+    compare_baselines._TASKS["of other data", "plt"] = running
+    assert not compare_baselines.is_training(answer)
+    compare_baselines._TASKS[answer.model.full.fingerprint, "plt"] = running
+    assert compare_baselines.is_training(answer)
+    assert compare_baselines._state(answer, baselines.BASELINES["plt"]) == "4 s: learning."
+    compare_baselines._TASKS[answer.model.full.fingerprint, "plt"] = SimpleNamespace(state="failed", message="no room")
+    assert not compare_baselines.is_training(answer)
+    assert compare_baselines._state(answer, baselines.BASELINES["plt"]) == "Failed: no room."
+
+
+@pytest.mark.usefixtures("no_baseline")
+def test_why_a_baseline_by_a_press_cannot_be_begun_is_told(monkeypatch):
+    asked = []
+
+    def no_room(kept, data, key, again):
+        asked.append(key)
+        raise DataError("no *room*")
+
+    monkeypatch.setattr(compare_baselines, "start", no_room)
+    app = start().switch_page("pages/compare.py").run()
+    app.button(key="train_br").click().run()
+    assert not app.exception
+    assert asked == ["br"]
+    assert [each.value for each in app.error] == [r"no \*room\*"]
 
 
 def test_a_result_that_has_left_the_cache_is_said_to_have_left_and_can_be_trained_again(monkeypatch):

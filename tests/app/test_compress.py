@@ -137,8 +137,10 @@ def test_a_large_w_is_compressed_behind_a_button(monkeypatch):
     monkeypatch.setattr(behind, "want", lambda work: None)
     app = ready(start().switch_page("pages/compress.py").run())
     app.session_state["A"] = 0.9  # another test has the curve of the default
+    app.session_state["_compress_wanted"] = ("Debian-depends", "")
     app.run()
     assert not app.table
+    assert any("W has 3,000 × 598 entries, 7.18 MB. " in each.value for each in app.markdown)
     next(button for button in app.button if button.label == "Compress W").click().run()
     answer = answers.answer_at(Settings(data="Debtags", A=0.9))
     completed(compression.curves(answer))

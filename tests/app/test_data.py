@@ -1,13 +1,17 @@
 """The page "Data": what it says of a data set."""
 
 import re
+from dataclasses import replace
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from scipy import sparse
 
-from pages.shared.data_profile import _described, sentence
-from tests.app.helpers import button, data_page, start, unfolded
+from pages.shared import data_profile, show
+from pages.shared.data_profile import LABELS_SHOWN, _described, _remarks, pairs_of, profile_of, sentence
+from tests.app.helpers import button, charts, data_page, only_data_set, start, texts, unfolded
 from xmlcore import Dataset, load_dataset
 from xmlcore.profile import Sample, profile
 
@@ -85,3 +89,112 @@ def test_what_is_folded_is_drawn_when_it_is_opened_and_what_was_chosen_there_sta
     app.run()
     assert drawn() == (False, False, True)
     assert not app.toggle(key="recipe_unit").value
+
+
+def uneven() -> Dataset:
+    """Of 50 training and 30 test instances the last have no features, others no labels; three labels are only in test.
+
+    A label is on one training instance, and one of no instance at all.
+    """
+    rng = np.random.default_rng(2)
+    X = sparse.csr_array((rng.random((80, 6)) * (rng.random((80, 6)) < 0.5)).astype(np.float32))
+    Y = rng.random((80, 12)) < np.linspace(0.8, 0.1, 12)
+    Y[:50, 7:], Y[4, 7], Y[:, 11] = False, True, False
+    Y[:40, 1] = Y[:40, 0]
+    Y[[1, 2, 60, 61, 62]] = False
+    Y[70, :11] = True
+    keep = sparse.diags_array(~np.isin(np.arange(80), [49, 75, 76, 77, 78, 79]) * 1.0)
+    X, Y = sparse.csr_array((keep @ X).astype(np.float32)), sparse.csr_array(Y.astype(np.float32))
+    return Dataset("uneven", X[:50], Y[:50], X[50:], Y[50:])
+
+
+@pytest.mark.parametrize("order", ["together", "jaccard"])
+def test_every_number_on_the_page_and_in_its_files_is_counted_by_hand(monkeypatch, order):
+    data, files, drawn = uneven(), {}, show.chart
+    monkeypatch.setattr(show, "chart", lambda *args, **told: [files.update({told["name"]: told}), drawn(*args, **told)])
+    with only_data_set(monkeypatch, "Uneven", data):
+        app = data_page(pair_order="by instances with both")  # asked first: it must not be given for the other order
+        if order == "jaccard":
+            app.segmented_control(key="pair_order").set_value("by overlap").run()
+    assert not app.exception
+    X, Y, Y_test = data.X_train.toarray(), data.Y_train.toarray(), data.Y_test.toarray()
+    of, in_test, per, per_test = Y.sum(axis=0), Y_test.sum(axis=0), Y.sum(axis=1), Y_test.sum(axis=1)
+    lost = (of == 0) & (in_test > 0)
+    half = int((np.cumsum(np.sort(of)[::-1]) < Y.sum() / 2).sum()) + 1
+    first = app.markdown[0].value
+    assert "50 training and 30 test instances with 6 features and 12 labels" in first
+    assert f", {per.mean():.2f} on a training instance. {half} labels make at least half" in first
+    assert f"1 label ({100 / 12:.1f} %) is on one training instance only." in first
+    assert [(each.label, each.value) for each in app.metric] == [
+        ("Cardinality", f"{per.mean():.2f}"),
+        ("Density", f"{100 * Y.mean():.3g} %"),
+        ("Features per instance", f"{(X > 0).sum(axis=1).mean():.1f}"),
+        ("Labels seen once", "1"),
+        ("Labels only in test", "3"),
+        ("Most on one instance", f"{per.max():.0f}"),
+    ]
+    helps = {each.label: each.help for each in app.metric}
+    assert f"They are {100 * Y_test[:, lost].sum() / Y_test.sum():.2f} % of all test" in helps["Labels only in test"]
+    assert f"median is {np.median(per):g}, and {(per == 0).sum()} have none" in helps["Most on one instance"]
+    told = texts(app)
+    without = [int((each.toarray() == 0).all(axis=1).sum()) for each in (data.X_train, data.X_test)]
+    assert f"Without features: {without[0]} training instances and {without[1]} test instances." in told
+    assert without[0] != without[1]
+    assert f"No prediction is right for {(per_test == 0).sum()} test instances without labels." in told
+    assert "4 labels without a training instance cannot be drawn." in told
+    assert f"have {per.mean():.2f} labels on average, test instances {per_test.mean():.2f}." in told
+    rows = {name: each["data"]() for name, each in files.items()}
+    by_frequency = np.argsort(-of, kind="stable")
+    table = rows["frequency_profile"]
+    assert table["label"].tolist() == [data.label_name(label) for label in by_frequency]
+    assert table[["training instances", "test instances"]].to_numpy().T.tolist() == [
+        of[by_frequency].tolist(),
+        in_test[by_frequency].tolist(),
+    ]
+    table = rows["labels_per_instance"]
+    widest = int(max(per.max(), per_test.max())) + 1
+    counts = [np.bincount(each.astype(int), minlength=widest) for each in (per, per_test)]
+    assert table[["training instances", "test instances"]].to_numpy().T.tolist() == [each.tolist() for each in counts]
+    both = {(a, b): (Y[:, a] * Y[:, b]).sum() for a in range(12) for b in range(a + 1, 12)}
+    overlap = {(a, b): n / (of[a] + of[b] - n) for (a, b), n in both.items() if n >= 5}
+    orders = {
+        "together": sorted(overlap, key=lambda pair: (-both[pair], -overlap[pair], pair)),
+        "jaccard": sorted(overlap, key=lambda pair: (-overlap[pair], -both[pair], pair)),
+    }
+    assert orders["together"] != orders["jaccard"]
+    wanted = orders[order][:15]
+    table = rows["label_pairs"]
+    assert table[["label", "and label"]].to_numpy().tolist() == [list(map(data.label_name, pair)) for pair in wanted]
+    assert table["training instances with both"].tolist() == [both[pair] for pair in wanted]
+    assert table["overlap (%)"].tolist() == pytest.approx([100 * overlap[pair] for pair in wanted])
+    (chart,) = charts(app, "label_pairs")
+    shown = both if order == "together" else {pair: 100 * share for pair, share in overlap.items()}
+    assert list(chart["data"][0]["x"]) == pytest.approx([shown[pair] for pair in wanted])
+    assert len(listed(app)) == 10
+    (chart,) = charts(app, "labels_per_instance")
+    for trace, each in zip(chart["data"], counts, strict=True):
+        assert list(trace["y"])[: len(each)] == pytest.approx(100 * each[: len(trace["y"])] / each.sum())
+
+
+def test_two_data_sets_of_one_name_have_profiles_charts_and_pairs_of_their_own():
+    data = uneven()
+    other = replace(data, Y_train=0 * data.Y_train)
+    for each, labelled in ((data, True), (other, False)):
+        assert profile_of(each).label_counts.any() == labelled
+        assert bool(pairs_of(each, "together").first.size) == labelled
+        assert (data_profile._figures(each)[1].data[0].y[0] == 100) != labelled
+
+
+@pytest.mark.parametrize(("train", "test", "labels"), [(0, 2, 0), (1, 0, 0), (0, 0, 3), (0, 0, 0)])
+def test_what_is_without_features_or_labels_is_remarked_on_whichever_side_it_is(train, test, labels):
+    sides = {"train": {"without_features": train}, "test": {"without_features": test, "without_labels": labels}}
+    told = _remarks(SimpleNamespace(**{name: SimpleNamespace(**side) for name, side in sides.items()}))
+    assert [each.startswith("Without features") for each in told] == [True] * bool(train + test) + [False] * bool(
+        labels
+    )
+
+
+def test_of_many_labels_the_first_are_listed_and_the_rest_counted():
+    names = tuple(f"l{label}" for label in range(LABELS_SHOWN + 3))
+    told = _described(Sample(0, "0", names, (), 1, None))
+    assert told.endswith(f"l{LABELS_SHOWN - 2}, l{LABELS_SHOWN - 1} and 3 more</li>")

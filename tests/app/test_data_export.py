@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import streamlit as st
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
@@ -35,12 +36,12 @@ OTHER = {
 
 
 def unnamed(n_labels: int, mask: bool = False) -> Dataset:
-    """A data set without names of anything, of which some pairs are masked."""
+    """A data set without names of anything and with a ruler of its own, of which some pairs are masked."""
     rng = np.random.default_rng(7)
     X = sparse.random_array((90, 12), density=0.4, rng=rng, dtype=np.float32).tocsr()
     Y = sparse.csr_array((rng.random((90, n_labels)) < 0.3).astype(np.float32))
     masked = sparse.csr_array((rng.random((30, n_labels)) < 0.2).astype(np.float32)) if mask else None
-    return Dataset("my data", X[:60], Y[:60], X[60:], Y[60:], test_filter=masked)
+    return Dataset("my data", X[:60], Y[:60], X[60:], Y[60:], test_filter=masked, A=0.3, B=2.0)
 
 
 def opened_with(data: Dataset, monkeypatch) -> AppTest:
@@ -125,7 +126,7 @@ def test_the_code_says_only_what_the_setting_needs():
     data = unnamed(n_labels=7)
     plain = code_text(Settings("x"), data, "x")
     assert not re.search("reg_lambda_ps|exclude|features=", plain)
-    assert "A=0.55, B=1.5),  # PSP's: the data set's own" in plain
+    assert "A=0.3, B=2.0),  # PSP's: the data set's own" in plain
 
 
 # Predictions.
@@ -185,6 +186,37 @@ def test_of_a_sample_of_the_test_instances_no_predictions_are_offered(monkeypatc
     assert not any("Predictions" in label for label in labels)
     assert "the pages answer on a sample of 10 of 30 test instances" in texts(app)
     assert "of 30 test instances. The pages show those of a sample of 10" in texts(app)
+
+
+def test_each_button_hands_over_what_it_names(tmp_path, monkeypatch):
+    files, offered = {}, st.download_button
+
+    def offer(*args, data, file_name, **told):
+        files[file_name] = data
+        return offered(*args, data=data, file_name=file_name, **told)
+
+    monkeypatch.setattr(st, "download_button", offer)
+    data = unnamed(n_labels=9, mask=True)
+    app = opened_with(data, monkeypatch)
+    title = app.sidebar.selectbox(key="data").value
+    app.sidebar.text_input(key="features").set_value("unit+svd:4").run()
+    app.sidebar.number_input(key="reg_lambda").set_value(0.5).run()
+    code_of(app)
+    settings = Settings(title, reg_lambda=0.5, reg_lambda_ps=0.5, features="unit+svd:4")
+    of = model.model_of(title, "unit+svd:4")
+    for name in (RIDGE, RIDGE_PS):
+        for format, ending in PREDICTION_FILES.items():
+            content = files[f"{predictions_name('my data', settings, name)}.{ending}"]()
+            (tmp_path / f"found.{ending}").write_bytes(content)
+            (tmp_path / f"wanted.{ending}").write_bytes(predictions_file(of, settings, name, format))
+            found, wanted = (read_predictions(tmp_path / f"{each}.{ending}", 30, 9) for each in ("found", "wanted"))
+            np.testing.assert_array_equal(found.top, wanted.top)
+            np.testing.assert_array_equal(found.scores, wanted.scores)
+    for short, train in (("xc", "train.txt"), ("npz", "X.trn.npz")):
+        path = tmp_path / f"my-data-{short}.zip"
+        path.write_bytes(files[path.name]())
+        assert train in zipfile.ZipFile(path).namelist()
+        assert read(path).fingerprint == data.fingerprint  # the features as they were given
 
 
 def test_each_variant_is_offered_in_each_format():

@@ -12,12 +12,14 @@ from pages.shared import data_jobs
 from pages.shared.data_upload import limits_text
 from pages.shared.frame import PAGES, plain_markdown
 from pages.shared.head_tail_words import NO_ORDER
-from tests.app.helpers import button, data_page, small, texts, until
+from tests.app.helpers import button, data_page, only_data_set, small, texts, until
 from xmlcore import Dataset
 from xmlcore.dataset import take_instances
 from xmlcore.readers import FORMATS, LIMITS, write_xc_text
 
 ROOT = Path(__file__).parents[2]
+# Numbers of training and of test instances in two splits.
+TRAIN_OF_TWO, TEST_OF_TWO = [(row, 41 - row) for row in range(1, 31)], [(row, 41 - row) for row in range(31, 41)]
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
@@ -42,6 +44,9 @@ def test_an_upload_is_recognised_shown_and_used_at_a_press(tmp_path):
     assert not app.exception
     assert app.sidebar.selectbox(key="data").value.startswith("small (")
     assert app.markdown[0].value.startswith("**small** has 60 training")
+    assert "Recognised as" not in texts(app)
+    assert "Still here" not in texts(app)
+    assert app.sidebar.text_input(key="features").value == ""
     app.switch_page("pages/tune.py").run()
     assert not app.exception
     assert len(app.metric) >= 12
@@ -178,6 +183,27 @@ def test_another_format_may_be_chosen_and_what_is_read_follows():
     assert not app.exception
     assert app.selectbox(key="upload_format").value == other
     assert texts(app) != before
+    app = upload(app, ("train.txt", lines[:400]))  # other files are what they are recognised as
+    assert app.selectbox(key="upload_format").value != other
+
+
+def test_the_split_that_is_chosen_is_the_one_that_is_read_until_other_files_come(monkeypatch):
+    rows = b"40 5 3\n" + b"".join(b"%d 0:1 %d:2\n" % (row % 3, 1 + row % 4) for row in range(40))
+    train, test = (b"".join(b"%d %d\n" % pair for pair in pairs) for pairs in (TRAIN_OF_TWO, TEST_OF_TWO))
+    files = [("data.txt", rows), ("trn_split.txt", train), ("tst_split.txt", test)]
+    with only_data_set(monkeypatch, "small", small()):
+        app = upload(data_page(), *files)
+        assert "Split 1 of 2 in trn" in texts(app).replace("\\", "")
+        assert app.number_input(key="upload_split").value == 1
+        app.number_input(key="upload_split").set_value(2).run()
+        assert "Split 2 of 2 in trn" in texts(app).replace("\\", "")
+        app.switch_page("pages/learn.py").run()
+        app.switch_page("pages/data.py").run()
+        assert app.number_input(key="upload_split").value == 2
+        assert "Split 2 of 2 in trn" in texts(app).replace("\\", "")
+        button(app, "Forget them").click().run()
+        app = upload(app, *files)
+        assert "Split 1 of 2 in trn" in texts(app).replace("\\", "")
 
 
 def test_a_visitor_says_which_file_is_for_training_where_names_do_not():

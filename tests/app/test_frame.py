@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import answers, behind, frame, model, show
 from pages.shared.frame import PAGES, plain_markdown
-from pages.shared.settings import Settings
-from tests.app.helpers import preset, start, until
+from pages.shared.settings import DEFAULTS, LAMBDA_MAX, Settings
+from tests.app.helpers import only_data_set, preset, small, start, until
 from xmlcore import PROPENSITY_PRESETS
 
 
@@ -61,14 +61,45 @@ def test_a_preset_sets_both_parameters_and_reset_takes_them_back():
     assert (app.sidebar.slider(key="A").value, app.sidebar.slider(key="B").value) == (0.55, 1.5)
 
 
+def test_whatever_sets_a_control_sets_that_one_alone_and_reset_all_of_them(monkeypatch):
+    with only_data_set(monkeypatch, "small", small()):
+        app = start(own_lambda_ps="true", reg_lambda_ps="8")
+        now = {**DEFAULTS, "own_lambda_ps": True, "reg_lambda_ps": 8.0, "features": ""}
+
+        def sets(control, value=None, **changed) -> None:
+            (control.click() if value is None else control.set_value(value)).run()
+            now.update(changed)
+            assert {key: app.session_state[key] for key in now} == now
+
+        def slider_of(name: str):
+            return next(each for each in (*app.select_slider, *app.slider) if each.key.startswith(f"{name}_"))
+
+        sets(app.button(key="reg_lambda_ps_double"), reg_lambda_ps=16.0)
+        sets(app.button(key="reg_lambda_ps_halve"), reg_lambda_ps=8.0)
+        sets(app.button(key="reg_lambda_halve"), reg_lambda=1.5)
+        sets(slider_of("reg_lambda_ps_slider"), 1.0, reg_lambda_ps=1.0)
+        sets(slider_of("body_reg_lambda"), 10.0, reg_lambda=10.0)
+        sets(app.slider(key="B"), 2.0, B=2.0)
+        sets(slider_of("body_A"), 0.7, A=0.7)
+        sets(preset(app), (0.6, 2.6), A=0.6, B=2.6)
+        sets(app.number_input(key="reg_lambda"), LAMBDA_MAX, reg_lambda=LAMBDA_MAX)
+        sets(app.button(key="reg_lambda_double"), reg_lambda=LAMBDA_MAX)
+        sets(app.text_input(key="features"), "unit", features="unit")
+        sets(app.toggle(key="tie_metric"), True, tie_metric=True)
+        sets(next(each for each in app.button if each.label == "Reset"), **DEFAULTS, features="")
+        assert app.number_input(key="reg_lambda_ps").disabled
+        assert "reg_lambda_ps_double" not in [each.key for each in app.button]
+
+
 def test_one_label_and_one_instance_are_not_told_as_several():
     assert (show.first_labels(1), show.first_labels(5)) == ("label ranked first", "5 labels ranked first")
     app = start()
     assert app.metric[0].help.startswith("Of the label ranked first, the share")
     assert app.metric[2].help.startswith("Of the 5 labels ranked first, the share")
     labels_of = answers.answer_at(Settings("Debtags")).dataset.Y_test.sum(axis=1)
-    ceiling = 100 * np.minimum(labels_of, 5).sum() / (5 * len(labels_of))
-    assert app.metric[2].help.endswith(f"A perfect ranking would score {ceiling:.2f} % here.")
+    for card, k in ((1, 3), (2, 5)):
+        ceiling = 100 * np.minimum(labels_of, k).sum() / (k * len(labels_of))
+        assert app.metric[card].help.endswith(f"A perfect ranking would score {ceiling:.2f} % here.")
     answer = answers.answer_at(Settings("Debtags"))
     one = SimpleNamespace(full=SimpleNamespace(n_test=1))
     assert replace(answer, model=one, evaluation=SimpleNamespace(n_rows=1)).rows_text == "1 test instance"
@@ -119,6 +150,8 @@ def test_moving_a_and_b_leaves_the_plain_variant_where_it_was():
 
 def test_plain_markdown_escapes_what_streamlit_would_draw():
     assert plain_markdown(":red[x] $a$ use::net") == r"\:red\[x\] \$a\$ use\:\:net"
+    for mark in r"\`*_{}[]()#+-.!|~<>$:&":
+        assert plain_markdown(f"a{mark}b") == f"a\\{mark}b"
     assert plain_markdown(":material/home:") == "\\:\u2060material/home\\:"
 
 

@@ -35,6 +35,7 @@ def test_a_held_setting_gives_both_rows_their_change_and_says_when_it_belongs_to
     assert not any("The held setting is of" in caption.value for caption in app.sidebar.caption)
     app.sidebar.text_input(key="features").set_value("tfidf+unit+svd:30").run()
     assert any("The held setting is of other features" in caption.value for caption in app.sidebar.caption)
+    assert not any("Held: " in caption.value for caption in app.caption)
 
 
 @pytest.mark.parametrize("held_tie", [True, False])
@@ -58,6 +59,9 @@ def test_a_file_names_the_present_ruler_for_the_held_setting_too():
 def test_no_difference_is_neither_a_rise_nor_a_fall():
     app = start(A="0")
     assert [metric.delta for metric in app.metric][6:] == ["±0.00"] * 6
+    assert any("at A = 0 all labels weigh the same" in each.value for each in app.markdown)
+    assert show._delta(-0.01) == {"delta": "−1.00", "delta_arrow": "down", "delta_color": "red"}
+    assert show._delta(0.01) == {"delta": "+1.00"}
 
 
 @pytest.mark.parametrize(

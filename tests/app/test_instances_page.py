@@ -3,15 +3,17 @@
 import re
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import instance_find as find
 from pages.shared import model, sources
 from pages.shared.frame import PAGES, plain_markdown
-from tests.app.tiny import BUILT, LABELS, RAW, SAME, K, answer_at
+from tests.app.tiny import BUILT, LABELS, RAW, SAME, K, answer_at, exact_scores
 from xmlcore import Dataset
 from xmlcore.figures import RIDGE_PS
 
@@ -161,13 +163,41 @@ def test_the_lists_come_at_once_and_the_explanations_say_that_they_are_coming(pa
 
 
 def test_missing_labels_lead_to_their_instances(page):
-    test = page(view="Missing labels?")
+    test = page(view="Missing labels?", own_lambda_ps="true", reg_lambda_ps="50")
     assert not test.exception
     (table,) = test.dataframe
-    assert table.value["Support"].is_monotonic_decreasing
-    first = table.value.iloc[0]
-    row, label = int(first["Instance"].removeprefix("doc-")), LABELS.index(first["Missing label?"])
-    assert BUILT.Y_test[row, label] == 0
+    scores, Y = exact_scores(BUILT.X_test.toarray(), 0.5), BUILT.Y_test.toarray()
+    ranked = np.argsort(-scores, axis=1, kind="stable")[:, :K]
+    wrong = [(row, label) for row in range(30) for label in ranked[row] if not Y[row, label]]
+    rows, labels = zip(*sorted(wrong, key=lambda at: -scores[at])[:50], strict=True)
+    assert table.value["Support"].tolist() == pytest.approx([scores[at] for at in zip(rows, labels, strict=True)])
+    assert table.value["Instance"].tolist()[:9] == [f"doc-{row}" for row in rows[:9]]
+    assert table.value["Missing label?"].tolist()[:9] == [LABELS[label] for label in labels[:9]]
+    assert table.value["Training instances"].tolist()[:9] == [BUILT.label_counts[label] for label in labels[:9]]
+    given = [", ".join(LABELS[label] for label in np.flatnonzero(Y[row])) for row in rows]
+    assert table.value["Labels in the data"].tolist()[:9] == given[:9]
+
+
+def test_a_chosen_row_of_the_missing_labels_opens_its_instance_at_its_label(page, monkeypatch):
+    tables, drawn = [], st.dataframe
+
+    def dataframe(table, *, on_select="ignore", **told):
+        def pick() -> None:  # as the browser does
+            st.session_state["missing_rows"] = SimpleNamespace(selection=SimpleNamespace(rows=[2]))
+            on_select()
+
+        if not callable(on_select):
+            return drawn(table, **told)
+        tables.append(table)
+        return st.button("Pick", on_click=pick)
+
+    monkeypatch.setattr(st, "dataframe", dataframe)
+    test = page(view="Missing labels?")
+    chosen = tables[-1].iloc[2]
+    next(each for each in test.button if each.label == "Pick").click().run()
+    assert not test.exception
+    assert f"<h2>{chosen['Instance']}</h2>" in html_of(test)
+    assert test.query_params["label"] == str(LABELS.index(chosen["Missing label?"]))
 
 
 def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
@@ -176,6 +206,14 @@ def test_a_typed_document_is_explained_and_unknown_words_are_marked(page):
     assert not test.exception
     assert "<mark class='unknown'>zyzzyva</mark>" in html_of(test)
     assert "<i>" not in html_of(test)
+    assert len(test.get("plotly_chart")) == 2
+
+
+def test_the_example_that_is_offered_is_explained(page):
+    test = page(view="Your own document")
+    next(each for each in test.button if each.label == "Try an example").click().run()
+    assert not test.exception
+    assert test.text_area(key="document").value.startswith("A chess engine")
     assert len(test.get("plotly_chart")) == 2
 
 

@@ -1,23 +1,17 @@
 """Learn: each question's answer is true of the data, the example's messages, and the pages as a visitor uses them."""
 
 import json
-import re
-from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from pages.shared import learn_example, learn_steps
 from pages.shared.learn_questions import DATA, QUESTIONS
 from pages.shared.learn_steps import STEPS
 from pages.shared.settings import LINK_KEY, Settings, link, refusals
-from tests.app.helpers import start, texts
+from tests.app.helpers import only_data_set, small, start, texts
 from xmlcore import Evaluation, RidgeFactorization, evaluate_scores, inverse_propensity, load_dataset, top_k
 from xmlcore.analysis import contributions, frequency_bins
 from xmlcore.figures import RIDGE_PS
-from xmlcore.toy import EXAMPLE
 
 DOUBLINGS = [0.25 * 2**i for i in range(9)]
 METRICS = {"P@1": ("precision", 1), "P@5": ("precision", 5), "PSP@1": ("psprecision", 1), "PSP@5": ("psprecision", 5)}
@@ -157,147 +151,22 @@ def test_a_question_tells_that_its_answer_is_about_the_usual_features(features, 
     assert any("the sidebar is set to other features" in each.value for each in app.info) == told
 
 
+def test_the_buttons_beside_the_parts_go_on_through_all_of_them_and_back(monkeypatch):
+    names = [*(step.title for step in STEPS), "Five questions"]
+    with only_data_set(monkeypatch, "small", small()):
+        app = start().switch_page("pages/learn.py").run()
+        for name, after in zip(names, [*names[1:], None], strict=True):
+            assert app.segmented_control(key="part").value == name
+            assert app.button(key="part_before").disabled == (name == names[0])
+            assert app.button(key="part_after").disabled == (after is None)
+            if after is not None:
+                app.button(key="part_after").click().run()
+        app.button(key="part_before").click().run()
+        assert app.segmented_control(key="part").value == names[-2]
+
+
 def test_there_are_five_questions():
     assert len(QUESTIONS) == 5
-
-
-@pytest.mark.parametrize(
-    ("cell", "sentence"),
-    [
-        (None, "is empty: it needs a number"),
-        (-1.0, "is −1: a count"),
-        (1e300, "is 1e+300: a count"),
-        (float("inf"), "is inf"),
-    ],
-)
-def test_a_count_that_cannot_be_used_is_named_by_document_and_word(cell, sentence):
-    frame = pd.DataFrame(EXAMPLE.X, index=list(EXAMPLE.documents), columns=list(EXAMPLE.words))
-    frame.loc["freeciv", "chess"] = cell
-    (line,) = learn_example.cell_problems(frame, "counts")
-    assert line.startswith("**freeciv**, *chess*")
-    assert sentence in line
-
-
-def test_a_tick_that_was_deleted_is_named():
-    frame = learn_example._labels_frame()  # what the editor is given: a plain bool column would drop the edit
-    frame.loc["nginx", "Web"] = None
-    assert learn_example.cell_problems(frame, "labels") == ["**nginx**, *Web* is empty: it needs a tick or none."]
-
-
-def step_app() -> None:
-    """One step with the tables as they are first; an edit of a table is put in its place by the test."""
-    import streamlit as st
-
-    from pages.shared import learn_steps
-    from pages.shared.learn_example import bench, sliders
-
-    step = learn_steps.STEPS[st.session_state["position"]]
-    learn_steps.text(step)
-    example = bench(sliders())
-    if example is not None:
-        step.numbers(example)
-
-
-def run_step(position: int, **state: object) -> AppTest:
-    app = AppTest.from_function(step_app, default_timeout=30)
-    app.session_state["position"] = position
-    for key, value in state.items():
-        app.session_state[key] = value
-    return app.run()
-
-
-def page_text(app: AppTest) -> str:
-    return " ".join(element.value for element in [*app.markdown, *app.caption, *app.warning])
-
-
-@pytest.mark.parametrize("position", range(len(STEPS)), ids=[step.title for step in STEPS])
-def test_each_step_shows_its_numbers(position):
-    app = run_step(position)
-    assert not app.exception
-    assert STEPS[position].answer in page_text(app)
-
-
-def test_at_the_examples_default_the_page_says_that_weighting_changes_the_first_label():
-    text = page_text(run_step(0))
-    assert "XML-ridge ranks **Game** first, a label on 4 documents of 5; weighting puts **Chess** first" in text
-    assert learn_example.Parameters(0.5, 0.55, 1.5) == learn_example.DEFAULT
-
-
-def test_labels_that_score_the_same_are_named():
-    Y = EXAMPLE.Y.copy()
-    Y[:, 1] = Y[:, 0]
-    twins, default = replace(EXAMPLE, Y=Y), learn_example.DEFAULT
-    told = learn_steps._ties(learn_example.Bench(twins, default, learn_example.work(twins, default)))
-    assert told.startswith(f" By XML-ridge **{EXAMPLE.labels[1]}** scores the same.")
-    assert learn_steps._ties(learn_example.Bench(EXAMPLE, default, learn_example.work(EXAMPLE, default))) == ""
-
-
-def test_without_A_both_variants_rank_the_same_label_first():
-    assert "both variants rank **Game** first" in page_text(run_step(0, toy_A=0.0))
-
-
-def test_a_bad_cell_gives_a_message_and_keeps_the_other_edits():
-    edited = learn_example._words_frame()
-    edited.loc["freeciv", "chess"] = None
-    edited.loc["nginx", "mail"] = 7
-    app = run_step(2, toy_words_last=edited)
-    assert "**freeciv**, *chess* is empty" in app.warning[0].value
-    assert app.session_state["toy_words_last"].loc["nginx", "mail"] == 7
-    assert not app.table  # no numbers of a state that is not on the screen
-
-
-def test_edits_outlive_another_part_of_the_page_and_start_over_undoes_them():
-    edited = learn_example._words_frame()
-    edited.loc["nginx", "mail"] = 7
-    app = run_step(2, toy_words_last=edited, toy_lambda=5.0)
-    assert "50" in app.table[0].value.loc["mail"].tolist()  # 1² + 7²
-    app.button[0].click().run()
-    assert app.table[0].value.loc["mail", "mail"] == "2"
-    assert app.session_state["toy_lambda"] == 0.5
-
-
-def test_a_slider_that_a_step_makes_no_use_of_is_hidden_and_no_other():
-    for position, step in enumerate(STEPS):
-        hidden = [key for key in ("toy_lambda", "toy_A", "toy_B") if key in learn_example.unused_sliders(step.sliders)]
-        shown = [table.value for table in run_step(position).table]
-        for key, value in (("toy_lambda", 5.0), ("toy_A", 1.0), ("toy_B", 9.0)):
-            moved = run_step(position, **{key: value})
-            if step.title != "In one line":  # it has a chart, not a table
-                same = all(a.equals(b.value) for a, b in zip(shown, moved.table, strict=True))
-                assert same == (key in hidden), (step.title, key)
-
-
-def test_the_sum_that_explains_the_gram_matrix_is_its_entry_to_the_last_digit():
-    app = run_step(2, toy_words_last=learn_example._words_frame() * 0 + 999)
-    (caption,) = (each.value for each in app.caption if each.value.startswith("Each number is a sum"))
-    assert f" = {5 * 999**2}. Neither" in caption
-    assert app.table[0].value.loc["game", "play"] == str(5 * 999**2)
-
-
-def test_tables_without_any_word_or_label_work_in_every_step():
-    words, labels = learn_example._words_frame() * 0, learn_example._labels_frame() & False
-    for position in range(len(STEPS)):
-        app = run_step(position, toy_words_last=words, toy_labels_last=labels)
-        assert not app.exception
-        text = page_text(app)
-        assert "The highest bar" not in text
-        assert "it is lowest in the row" not in text
-    assert "All scores are 0" in text
-
-
-def test_the_objective_is_lowest_at_the_sliders_lambda():
-    app = run_step(1)
-    totals = app.table[0].value.iloc[:, 2].astype(float)
-    assert totals.idxmin() == "W made with λ = 0.5 (now)"
-    assert re.search(r"0\.5 · size", app.table[0].value.columns[2])
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(1.6478e-5, "0.000016"), (-0.0021, "−0.0021"), (0.004, "0.004"), (0.006, "0.01"), (-1e-17, "0.00"), (2, "2.00")],
-)
-def test_a_number_that_is_not_zero_is_never_shown_as_zero(value, shown):
-    assert learn_steps._number(value) == shown
 
 
 def test_the_lecture_tells_at_which_lambda_ps_stands_where_its_slider_does_not_move_it():

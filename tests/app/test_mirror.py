@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import frame, mirror, preparing
-from tests.app.helpers import preset, start
+from tests.app.helpers import only_data_set, preset, small, start
 from xmlcore import PROPENSITY_PRESETS, DataError
 
 
@@ -16,6 +16,7 @@ def test_the_lambda_slider_and_the_field_mirror_each_other():
     assert lambda_slider(app).value == 7.3
     lambda_slider(app).set_value(10.0).run()
     assert app.sidebar.number_input(key="reg_lambda").value == 10.0
+    assert "7.3" in lambda_slider(app).options  # to which its user may go back
     app.sidebar.button(key="reg_lambda_double").click().run()
     assert app.sidebar.number_input(key="reg_lambda").value == 20.0
 
@@ -45,6 +46,25 @@ def test_an_old_value_that_the_browser_repeats_does_not_undo_what_was_set():
     app.sidebar.slider(key="K").set_value(4).run()
     assert app.sidebar.number_input(key="reg_lambda").value == 6.0
     assert [app.sidebar.slider(key=key).value for key in "ABK"] == [0.6, 2.6, 4]
+
+
+def test_a_browser_that_is_two_answers_behind_undoes_neither_and_its_user_may_still_move_the_control(monkeypatch):
+    with only_data_set(monkeypatch, "small", small()):
+        app = start()
+        drawn = app.text_input(key=mirror.DRAWN).value
+        for _ in range(2):
+            app.text_input(key=mirror.DRAWN).set_value(drawn)
+            app.sidebar.button(key="reg_lambda_double").click().run()
+        for sent, kept in ((3.0, 12.0), (6.0, 12.0), (5.0, 5.0)):
+            app.sidebar.number_input(key="reg_lambda").set_value(sent)
+            app.text_input(key=mirror.DRAWN).set_value(drawn)
+            app.sidebar.slider(key="K").set_value(app.sidebar.slider(key="K").value - 1).run()
+            assert app.sidebar.number_input(key="reg_lambda").value == kept
+
+
+def test_a_mirrored_control_is_a_new_one_where_its_range_is_another():
+    keys = [mirror.key_of("ranged", 1.0, *shape) for shape in ((1, 10), (1, 10), (1, 100), (1, 100))]
+    assert keys[0] == keys[1] != keys[2] == keys[3]
 
 
 def test_what_was_drawn_is_not_put_again_whatever_the_browser_reports_later():

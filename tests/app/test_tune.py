@@ -74,6 +74,16 @@ def test_work_behind_the_page_is_of_one_model_and_one_ruler_and_the_search_of_an
     assert {id(each) for each in with_other_A_and_B} == {id(search.search(answer))}
 
 
+def test_the_numbers_of_all_test_instances_are_of_both_lambdas_the_model_and_the_ruler_at_any_k(answer):
+    answer = replace(answer, settings=replace(answer.settings, own_lambda_ps=True, reg_lambda_ps=9.0))
+    work = sample.whole_test_set(answer)
+    for name in ("reg_lambda", "reg_lambda_ps", "A", "B"):
+        other = replace(answer, settings=replace(answer.settings, **{name: 0.7}))
+        assert sample.whole_test_set(other) is not work, name
+    assert sample.whole_test_set(replace(answer, metric_AB=(0.7, 2.0))) is not work
+    assert sample.whole_test_set(replace(answer, settings=replace(answer.settings, K=2))) is work
+
+
 def test_a_family_is_called_a_source_package_only_in_the_data_sets_of_debian_packages(answer):
     of_debian = replace(answer, settings=Settings("Debtags"))
     alone = SimpleNamespace(**{**vars(answer.model), "dataset": replace(answer.dataset, train_groups=None)})
