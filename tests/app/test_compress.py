@@ -342,3 +342,19 @@ def test_the_verdict_is_of_a_k_at_which_the_weights_matter_and_says_where_they_d
     weighted.relative = point.relative
     text = compress_words.verdict({RIDGE: point, RIDGE_PS: weighted}, n_labels, n_labels, "9 test instances")
     assert none not in text
+
+
+def test_the_verdict_tells_the_variants_apart_where_ties_keep_other_shares_of_them():
+    ridge, weighted = a_point(0.8, 9.4), a_point(0.6, 9.4)
+    ridge.kept_share, weighted.kept_share = 0.0426, 0.0213
+    text = compress_words.verdict({RIDGE: ridge, RIDGE_PS: weighted}, 5, 47, "9 test instances")
+    assert text.startswith(
+        f"With 4.26 % of its entries W of {RIDGE} takes **0.80 MB instead of 9.40 MB**; with 2.13 % of its entries "
+        f"W of {RIDGE_PS} takes **0.60 MB instead of 9.40 MB**. {RIDGE} keeps **100.00 %** of P@5"
+    )
+    ridge.kept, ridge.kept_share, ridge.megabytes = 0, 0.0, 0.2
+    ridge.relative = {"precision": {5: 15.0}, "psprecision": {5: 15.0}}  # where the data's order does better by chance
+    text = compress_words.verdict({RIDGE: ridge, RIDGE_PS: weighted}, 5, 47, "9 test instances")
+    assert text.startswith(f"With 2.13 % of its entries W of {RIDGE_PS} takes **0.60 MB instead of 9.40 MB**. ")
+    assert f"{RIDGE} keeps no entry, so that all labels score 0; {RIDGE_PS} keeps **100.00 %** of P@5" in text
+    assert "1500" not in text
