@@ -77,15 +77,14 @@ def cost_table(points: Points, dense_seconds: Mapping[str, float | None], n_rows
 
 
 def slower(points: Points, dense_seconds: Mapping[str, float | None], n_rows: int) -> str:
-    """Why a sparse W is not the faster one, where it is not; else nothing."""
-    slow = [
-        variant
+    """Why a sparse W is not the faster one, where it clearly is not; else nothing. Names all that took longer."""
+    times = {
+        variant: _sparse_seconds(point, n_rows) / dense_seconds[variant]
         for variant, point in points.items()
-        if dense_seconds[variant] is not None
-        and point.kept
-        and _sparse_seconds(point, n_rows) > CLEARLY * dense_seconds[variant]
-    ]
-    if not slow:
+        if dense_seconds[variant] is not None and point.kept
+    }
+    slow = [variant for variant, times_as_long in times.items() if times_as_long > 1]
+    if max(times.values(), default=0) <= CLEARLY:
         return ""
     smaller = all(points[variant].megabytes < points[variant].megabytes_dense for variant in slow)
     whose = "" if len(slow) == len(points) else f" for {slow[0]}"
