@@ -324,9 +324,15 @@ def _write_heights(
         then = np.asarray((held or {}).get(variant, np.zeros(len(now))))
         # The number stands above the outline of the held setting where that is higher, so that no line crosses it.
         above = then > now if trace["name"] == HELD else then <= now
-        trace["text"] = [f"{value:.2f}" if here else "" for value, here in zip(now, above, strict=True)]
+        trace["text"] = [_height(value) if here else "" for value, here in zip(now, above, strict=True)]
         trace |= {"textposition": "outside", "textangle": 0, "cliponaxis": False}
         if size:
             trace["textfont"] = {"size": size}
     largest = max(float(np.max(heights)) for heights in [*values.values(), *(held or {}).values()])
     return {"range": [0, max(1.12 * largest, 1.0)]}
+
+
+def _height(value: float) -> str:
+    """With two decimals, but for 100: beside another, the wider number would run into it."""
+    text = f"{value:.2f}"
+    return "100" if text == "100.00" else text

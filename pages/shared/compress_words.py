@@ -26,22 +26,22 @@ CLEARLY = 1.5  # times as long: what is timed once is rough
 
 def verdict(points: Points, K: int, n_labels: int, rows_text: str) -> str:
     """The answer in a sentence, at the largest K that leaves labels out: where all are in, any W keeps everything."""
-    one = points[RIDGE]
     all_in = n_labels <= K
     first = f"All labels are among the first {K}" if K > 1 else "The only label is always first"
     same = f" {first}, so P@{K} and PSP@{K} are the same with any W." if all_in else ""
     if not any(point.kept for point in points.values()):
         return f"No entry of W is left at this share: all labels score 0, on {rows_text}.{same}"
-    telling = max((k for k in one.relative["precision"] if k < n_labels), default=None) if all_in else K
+    ks = points[RIDGE].relative["precision"]
+    telling = max((k for k in ks if k < n_labels), default=None) if all_in else K
     kept = [
         f"{variant} keeps {_of(point, 'precision', telling)} and {_of(point, 'psprecision', telling)}"
+        if point.kept
+        else f"{variant} keeps no entry, so that all labels score 0"
         for variant, point in points.items()
         if telling is not None
     ]
-    size = " instead of ".join(_sizes(one))
-    why = f": {WHY_LARGER}" if one.megabytes > one.megabytes_dense else ""
     told = f" {'; '.join(kept)}, on {rows_text}." if kept else ""
-    return f"With {_percent(one.kept_share)} of its entries W takes **{size}**{why}.{told}{same}"
+    return f"{_what_it_takes(points)}{told}{same}"
 
 
 def kept_table(points: Points, K: int, ks: tuple[int, ...]) -> pd.DataFrame:
@@ -77,15 +77,14 @@ def cost_table(points: Points, dense_seconds: Mapping[str, float | None], n_rows
 
 
 def slower(points: Points, dense_seconds: Mapping[str, float | None], n_rows: int) -> str:
-    """Why a sparse W is not the faster one, where it is not; else nothing."""
-    slow = [
-        variant
+    """Why a sparse W is not the faster one, where it clearly is not; else nothing. Names all that took longer."""
+    times = {
+        variant: _sparse_seconds(point, n_rows) / dense_seconds[variant]
         for variant, point in points.items()
-        if dense_seconds[variant] is not None
-        and point.kept
-        and _sparse_seconds(point, n_rows) > CLEARLY * dense_seconds[variant]
-    ]
-    if not slow:
+        if dense_seconds[variant] is not None and point.kept
+    }
+    slow = [variant for variant, times_as_long in times.items() if times_as_long > 1]
+    if max(times.values(), default=0) <= CLEARLY:
         return ""
     smaller = all(points[variant].megabytes < points[variant].megabytes_dense for variant in slow)
     whose = "" if len(slow) == len(points) else f" for {slow[0]}"
@@ -102,6 +101,19 @@ def other_share(answer: Answer, points: Points) -> str:
     share = weighted.kept(tau) / (weighted.shape[0] * weighted.shape[1])
     of = "those of another λ, and θ times larger" if own_lambda_text(answer.settings) else "θ times larger"
     return f"{RIDGE}'s τ would keep {_percent(share)} of {RIDGE_PS}'s entries, which are {of}."
+
+
+def _what_it_takes(points: Points) -> str:
+    """Share and size of W, of each variant's where they differ: entries of one size are kept or cut together."""
+    alike = len({_percent(point.kept_share) for point in points.values()}) == 1
+    left = {variant: point for variant, point in points.items() if point.kept}
+    told = [
+        f"{_percent(point.kept_share)} of its entries {'W' if alike else f'W of {variant}'} takes "
+        f"**{' instead of '.join(_sizes(point))}**"
+        for variant, point in left.items()
+    ]
+    why = f": {WHY_LARGER}" if any(point.megabytes > point.megabytes_dense for point in left.values()) else ""
+    return f"With {'; with '.join(told[:1] if alike else told)}{why}."
 
 
 def _of(point: SparsePoint, metric: str, k: int) -> str:

@@ -106,7 +106,7 @@ def cell_problems(frame: pd.DataFrame, kind: str) -> list[str]:
                 needed = "a number, 0 where the word does not occur" if kind == "counts" else "a tick or none"
                 sentences.append(f"**{document}**, *{name}* is empty: it needs {needed}.")
             elif kind == "counts" and not 0 <= value <= LARGEST_COUNT:
-                seen = f"{value:g}".replace("-", "−")
+                seen = f"{value:.15g}".replace("-", "−")
                 sentences.append(f"**{document}**, *{name}* is {seen}: a count is a number from 0 to {LARGEST_COUNT}.")
     return sentences
 

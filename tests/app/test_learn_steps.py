@@ -19,6 +19,7 @@ from xmlcore.toy import EXAMPLE
     [
         (None, "is empty: it needs a number"),
         (-1.0, "is −1: a count"),
+        (1_234_567, "is 1234567: a count"),
         (1e300, "is 1e+300: a count"),
         (float("inf"), "is inf"),
     ],

@@ -125,6 +125,14 @@ def test_heights_are_written_where_they_are_asked_for():
     assert numbered.layout.yaxis.range[1] > 45
 
 
+def test_a_hundred_percent_is_no_wider_than_other_numbers_above_bars():
+    """Of 240 pixels, as beside the points on Head and tail, two of "100.00" would be read as one number."""
+    shares = {RIDGE: np.array([100.0, 0.0]), RIDGE_PS: np.array([99.999, 0.004])}
+    figure = grouped_bars(["tail", "head"], shares, x_title="x", y_title="y", numbered=True)
+    assert trace_of(figure, RIDGE).text == ("100", "0.00")
+    assert trace_of(figure, RIDGE_PS).text == ("100", "0.00")
+
+
 def test_a_figure_has_axis_titles_and_only_vector_marks():
     counts, names = profile(40)
     for figure in (label_frequencies(counts, names), head_torso_tail_lines(counts, names, 3, 9)):
